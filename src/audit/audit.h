@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* audit - append-only, hash-chained JSON lines; knows nothing of policy.
+ *
+ * A record is one line <= AUDIT_LINE_MAX: {v, seq, prev, ts, event, layer, decision, code,
+ * request_id, agent_id, delegation, action, resource, reason, rule, session, ...}. prev is the
+ * SHA-256 of the line before, without its newline (64 zeros for the first). The head of a
+ * file is {seq, sha256 of its last line}.
+ *
+ * Writers take an exclusive lock, read the tail, append with one write and let go. A last line
+ * without a newline was torn by a crash: it is closed and followed by a `recovered` record. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "codec/json.h"
+#include "codec/sha256.h"
+
+#define AUDIT_VERSION 1
+#define AUDIT_LINE_MAX ((size_t)64 * 1024)
+#define AUDIT_FILE "audit.jsonl"
+
+struct audit_head {
+	uint64_t seq; /* 0: no record yet */
+	char sha256[SHA256_HEX_SIZE];
+};
+
+enum audit_event {
+	AUDIT_DECISION = 0, /* written before the act */
+	AUDIT_START,
+	AUDIT_OUTCOME,
+	AUDIT_RECOVERED, /* written by the writer itself */
+	AUDIT_LOST,	 /* an earlier outcome could not be written */
+	AUDIT_EVENT_MAX,
+};
+
+enum audit_layer {
+	AUDIT_LAYER_IDENTITY = 0,
+	AUDIT_LAYER_POLICY,
+	AUDIT_LAYER_SANDBOX,
+	AUDIT_LAYER_APPROVAL,
+	AUDIT_LAYER_MAX,
+};
+
+/* The fields that every record carries. All borrowed; NULL becomes JSON null. */
+struct audit_record {
+	enum audit_event event;
+	enum audit_layer layer;
+	const char *decision; /* "deny", "interrupt", "allow"; NULL for none */
+	const char *code;
+	const char *request_id;
+	const char *agent_id;
+	const char *const *delegation; /* the chain, first first; ends with the agent */
+	size_t n_delegation;
+	const char *action;
+	json_t *resource; /* borrowed */
+	const char *reason;
+	const char *rule; /* file:line */
+	json_t *extra;	  /* borrowed object: what the event adds; its keys follow the common ones */
+};
+
+struct audit; /* an open log; opaque */
+
+/* audit_state_dir() - where state lives: @override if given; /var/lib/agentbox for euid 0 whatever
+ * the environment says; else $XDG_STATE_HOME/agentbox, else @home/.local/state/agentbox.
+ * Text only, nothing is touched. ERR_AUDIT when there is none. */
+MUST_CHECK int audit_state_dir(struct arena *a, const char *override, const char *xdg_state_home,
+			       const char *home, uid_t euid, const char **ret, struct err *err);
+
+/* audit_open() - open (and create, 0700 and 0600) the log of a state directory. The path is
+ * walked from / without following links; each directory must be owned by @euid or root and
+ * not be writable by others (a sticky one of root's is fine).
+ * *ret is owned by the caller: audit_close(). */
+MUST_CHECK int audit_open(const char *state_dir, uid_t euid, struct audit **ret, struct err *err);
+void audit_close(struct audit *au);
+
+/* audit_append() - write @n records as consecutive lines under one lock, with one write.
+ * @ret: the head after them (the value for `audit{seq, sha256}` of results).
+ * On failure nothing of them counts as written: the file is cut back when that is possible. */
+MUST_CHECK int audit_append(struct audit *au, const struct audit_record *records, size_t n,
+			    struct audit_head *ret, struct err *err);
+
+/* audit_mark_lost() - remember that the outcome of @request_id could not be written, in a small
+ * file made ready by audit_open() (so that a full disk does not stop it). Best effort; the next
+ * audit_append() of any process writes a `lost` record first, and fails while it cannot. */
+void audit_mark_lost(struct audit *au, const char *request_id);
+
+/* audit_head_read() - the head of a log file by path. */
+MUST_CHECK int audit_head_read(const char *path, struct audit_head *ret, struct err *err);
+
+struct audit_verify {
+	uint64_t records;
+	uint64_t recovered; /* torn lines that a recovered record closes */
+	struct audit_head head;
+	bool ok;
+	uint64_t bad_line; /* 1-based, where the chain breaks */
+	char reason[160];
+	bool head_found; /* the head asked for is in the chain */
+};
+
+/* audit_verify() - walk the chain. @want: a head to find ({0} seq: none).
+ * Return: 0 when the file could be read (the verdict is in *ret), else -1. */
+MUST_CHECK int audit_verify(const char *path, const struct audit_head *want,
+			    struct audit_verify *ret, struct err *err);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* child - what runs between clone and exec, and then stays as pid 1 of the sandbox.
+ *
+ * Straight system calls on a finished plan: no allocation, no stdio, no libc call that is not
+ * in tools/child-symbols.allow (a test holds the library to that list). Heap, main stack and
+ * host arenas of the supervisor are not mapped here. */
+#pragma once
+
+#include "child/report.h"
+#include "plan/plan.h"
+
+struct child_args {
+	const struct plan *plan;
+	int control;  /* this end of the control socket */
+	int stdio[3]; /* what becomes descriptors 0, 1 and 2 */
+};
+
+/* child_main() - entry point on the new stack; @arg is a struct child_args in memory that
+ * crosses clone. Never returns. */
+_Noreturn void child_main(void *arg);
+
+/* child_step_name() - the word for a step in messages. For the supervisor. */
+const char *child_step_name(enum child_step step);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* report - the records that cross the control socket (SOCK_SEQPACKET) between supervisor and
+ * child. Fixed size, one per packet; anything else is an error on either side. */
+#pragma once
+
+#include <stdint.h>
+
+/* Supervisor to child. The tokens are exact: end of file, a short packet or any other value
+ * ends the child before anything runs. */
+enum child_order_kind {
+	CHILD_ORDER_NONE = 0,
+	CHILD_ORDER_IDS_WRITTEN = 0x49445331, /* the id maps are in place */
+	CHILD_ORDER_START = 0x53545254,	      /* everything is checked and written: run the command */
+	CHILD_ORDER_SIGNAL = 0x5349474e,      /* send @arg to the command's process group */
+};
+
+struct child_order {
+	uint32_t kind;
+	uint32_t arg;
+};
+
+/* Child to supervisor. */
+enum child_report_kind {
+	CHILD_REPORT_NONE = 0,
+	CHILD_REPORT_FAILED,  /* a step failed: step, op, errnum; nothing ran */
+	CHILD_REPORT_READY,   /* every step is done; waiting for CHILD_ORDER_START */
+	CHILD_REPORT_EXEC,    /* execve succeeded: the command runs */
+	CHILD_REPORT_NOEXEC,  /* execve failed: errnum; nothing ran */
+	CHILD_REPORT_EXITED,  /* the command ended: status and usage */
+};
+
+struct child_report {
+	uint32_t kind;
+	uint32_t step;	 /* enum child_step */
+	uint32_t op;	 /* index into plan.ops or plan.sources, where the step has one */
+	int32_t errnum;	 /* positive errno */
+	int32_t status;	 /* wait status of the command (wait(2)) */
+	uint32_t pad;
+	uint64_t utime_us, stime_us; /* of everything that was waited for inside */
+	uint64_t max_rss_bytes;	     /* of the largest process */
+};
+
+/* The ordered steps of the child; the names are in child_step_name(). */
+enum child_step {
+	CHILD_STEP_NONE = 0,
+	CHILD_STEP_PROPAGATION,
+	CHILD_STEP_SOURCES,
+	CHILD_STEP_WAIT_IDS,
+	CHILD_STEP_IDENTITY,
+	CHILD_STEP_DEATH_SIGNAL,
+	CHILD_STEP_SESSION,
+	CHILD_STEP_KEYRING,
+	CHILD_STEP_HOSTNAME,
+	CHILD_STEP_LOOPBACK,
+	CHILD_STEP_ROOT,
+	CHILD_STEP_PROC,
+	CHILD_STEP_PIVOT,
+	CHILD_STEP_BUILD,
+	CHILD_STEP_SEAL,
+	CHILD_STEP_WORKDIR,
+	CHILD_STEP_DESCRIPTORS,
+	CHILD_STEP_PRIVILEGES,
+	CHILD_STEP_WAIT_START,
+	CHILD_STEP_SPAWN,
+	CHILD_STEP_MAX,
+};

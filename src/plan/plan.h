@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan - everything the child will do, as pure data.
+ *
+ * Made by plan_compile() on the host, printed by plan_json(), executed by child/ without
+ * allocating, deciding or looking anything up. It lives in an ARENA_PLAN, the only memory
+ * that crosses clone beside the program itself; it holds no rule, no profile text and no
+ * pointer to either. Zero is the strictest value of every field.
+ *
+ * child/ may include this header and sys/, nothing else. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sys/fileid.h"
+
+/* Bounds of one plan; plan_compile() refuses what does not fit. */
+#define PLAN_SOURCES_MAX 4096
+#define PLAN_OPS_MAX 32768
+
+/* Attributes of a mount, added to what the source has; nothing is ever taken away. */
+enum plan_attr {
+	PLAN_ATTR_RO = 1 << 0,
+	PLAN_ATTR_NOSUID = 1 << 1,
+	PLAN_ATTR_NODEV = 1 << 2,
+	PLAN_ATTR_NOEXEC = 1 << 3,
+};
+
+/* A piece of the host, to be cloned (recursively, private, with @attrs) before the old root
+ * goes away. Either the child opens @path without following links and compares @id, or a
+ * supervisor with the right to do so has made the tree already and @tree_fd holds it. */
+struct plan_source {
+	const char *path; /* canonical host path */
+	struct file_id id;
+	unsigned attrs; /* enum plan_attr */
+	int tree_fd;	/* detached tree made by the supervisor, or -1; not part of the hash */
+	bool idmapped;	/* tree_fd carries an id mapping */
+};
+
+enum plan_op_kind {
+	PLAN_OP_NONE = 0, /* never valid */
+	PLAN_OP_MKDIR,	  /* at, mode: a directory on a file system of ours */
+	PLAN_OP_FILE,	  /* at, mode, data: a new file on a file system of ours */
+	PLAN_OP_SYMLINK,  /* at, data: its text */
+	PLAN_OP_TREE,	  /* at, source: attach the clone of a source */
+	PLAN_OP_TMPFS,	  /* at, mode, bytes, inodes, attrs */
+	PLAN_OP_DEVPTS,	  /* at: a new instance, ptmxmode 0666 */
+	PLAN_OP_PROC,	  /* at: the proc made before the old root went away */
+	PLAN_OP_BIND,	  /* at, from: clone a part of the new tree (recursive) onto a place in it, attrs */
+	PLAN_OP_WRITE,	  /* at, data: write a kernel file and read it back (a sysctl) */
+	PLAN_OP_MAX,
+};
+
+/* One step of building the tree. @at and @from are canonical virtual paths; every component is
+ * resolved below the new root without following links. */
+struct plan_op {
+	enum plan_op_kind kind;
+	const char *at;
+	const char *from;
+	const char *data;
+	uint32_t data_len;
+	uint32_t mode;	 /* permission bits */
+	uint32_t source; /* index into sources */
+	unsigned attrs;	 /* enum plan_attr */
+	uint64_t bytes;	 /* tmpfs size, a multiple of 4096 */
+	uint64_t inodes; /* tmpfs nr_inodes */
+	bool over_link;	 /* the last component may be a symbolic link: cover the link itself */
+	bool has_expect; /* the place must still be this object (dev, ino, type) */
+	struct file_id expect;
+};
+
+struct plan_rlimit {
+	int resource; /* RLIMIT_* */
+	uint64_t soft, hard;
+};
+
+enum plan_identity {
+	PLAN_IDENTITY_CALLER = 0,     /* ordinary caller: its own kernel uid */
+	PLAN_IDENTITY_ROOT_MAPPED,    /* root caller: an unprivileged kernel uid */
+	PLAN_IDENTITY_ROOT, /* kernel uid 0 without capabilities */
+};
+
+/* One line of uid_map or gid_map (user_namespaces(7)). */
+struct plan_ids {
+	enum plan_identity identity;
+	uint32_t inside_uid, inside_gid;   /* what the command sees */
+	uint32_t outside_uid, outside_gid; /* in the caller's user namespace */
+	bool switch_ids;		   /* the child must change to them (root caller) */
+	bool drop_groups;		   /* setgroups(0) in the child; else setgroups is denied */
+};
+
+struct plan {
+	struct plan_ids ids;
+	bool host_network; /* false: a new network namespace with lo up */
+	const char *hostname;
+
+	struct plan_source *sources; /* tree_fd is filled in by the supervisor before clone */
+	uint32_t n_sources;
+	int *tree_fds; /* n_sources slots, written by the child in its own copy */
+
+	const struct plan_op *ops;
+	uint32_t n_ops;
+
+	const char *root_bytes; /* text for fsconfig: size of the root tmpfs */
+	const char *root_inodes;
+
+	const char *workdir; /* virtual path */
+	const char *exe;     /* virtual path given to execve */
+	char *const *argv;   /* NULL-terminated */
+	char *const *envp;   /* NULL-terminated */
+
+	const struct plan_rlimit *rlimits; /* applied in each started command */
+	uint32_t n_rlimits;
+
+	uint64_t timeout_ms;   /* 0: the run has no wall-clock limit (limits.timeout absent) */
+	uint64_t grace_ms;     /* between TERM and KILL */
+	bool output_limited;
+	uint64_t output_bytes; /* with output_limited */
+};

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* profile - what a profile says, as pure data. Nothing here was looked up on
+ * the file system but the profile's own files; nothing is decided.
+ *
+ * Everything lives in the arena given to profile_load() and is const to all
+ * who come after. Zero is the strictest value of every field. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "codec/sha256.h"
+
+/* The closed list of actions (DESIGN 5.1); a rule and a right are sets of them. */
+enum action {
+	ACTION_READ_FILE,
+	ACTION_LS,
+	ACTION_GLOB,
+	ACTION_GREP,
+	ACTION_DOWNLOAD,
+	ACTION_WRITE_FILE,
+	ACTION_EDIT_FILE,
+	ACTION_DELETE,
+	ACTION_UPLOAD,
+	ACTION_RUN_COMMAND,
+	ACTION_NET_CONNECT,
+	ACTION_HOST_RUN,
+	ACTION_MAX,
+};
+
+typedef uint32_t action_set;
+#define ACTION_BIT(a) ((action_set)1 << (a))
+
+enum action_operation {
+	OPERATION_READ,
+	OPERATION_WRITE,
+	OPERATION_EXECUTE,
+	OPERATION_CONNECT,
+	OPERATION_HOST,
+	OPERATION_MAX,
+};
+
+/* action_name() - the word of the profile and of requests, e.g. "read_file". */
+const char *action_name(enum action a);
+/* action_from_name() - exact and case-sensitive. Return: false when unknown. */
+bool action_from_name(const char *name, enum action *ret);
+/* action_operation_set() - the actions that an operation word stands for. */
+action_set action_operation_set(enum action_operation op);
+/* action_operation_name() - "read", "write", "execute", "connect", "host". */
+const char *action_operation_name(enum action_operation op);
+/* action_operation() - the operation that an action belongs to. */
+enum action_operation action_operation(enum action a);
+
+struct profile_pos {
+	const char *file; /* borrowed: the name the user gave */
+	unsigned line, col;
+};
+
+enum profile_mode {
+	PROFILE_MODE_RO = 0,
+	PROFILE_MODE_RW,
+	PROFILE_MODE_RIGHTS, /* key absent: as far as the agent's rights go */
+};
+
+struct profile_root {
+	const char *path; /* host path, absolute, as written after ~ and ${...}; links not resolved */
+	const char *at;	  /* virtual path, canonical */
+	enum profile_mode mode;
+	bool optional;
+	struct profile_pos pos;
+};
+
+/* A name or glob (one component, '*' and '?' and [...]) at the top level of a root,
+ * or "dir/name" for a name inside a directory there (".git/hooks"). */
+struct profile_trap {
+	const char *pattern;
+};
+
+struct profile_env {
+	const char *name;
+	const char *value;
+	struct profile_pos pos;
+};
+
+struct profile_name {
+	const char *name;
+	struct profile_pos pos;
+};
+
+enum profile_network {
+	PROFILE_NETWORK_NONE = 0,
+	PROFILE_NETWORK_HOST,
+};
+
+/* An optional number: the strictest reading of "not set" differs by key, so it is said. */
+struct profile_limit {
+	bool set;
+	uint64_t value;
+};
+
+struct profile_sandbox {
+	ARRAY_OF(struct profile_root) roots;
+	ARRAY_OF(struct profile_trap) hide;	/* defaults, then the file's own */
+	ARRAY_OF(struct profile_trap) freeze;	/* the same */
+	ARRAY_OF(struct profile_trap) except; /* wins over both */
+	uint64_t scratch_bytes;			/* never 0: never unlimited */
+	uint64_t scratch_files;
+	const char *workdir; /* virtual path, or NULL */
+	struct profile_pos workdir_pos;
+	ARRAY_OF(struct profile_name) env_pass; /* names or globs */
+	ARRAY_OF(struct profile_env) env_set;
+	ARRAY_OF(struct profile_name) env_deny;
+	enum profile_network network;
+	struct profile_pos network_pos;
+	struct profile_limit timeout_ms; /* unset: none */
+	struct profile_limit output_bytes; /* unset: unlimited when streaming, 1 MiB with --json */
+	const char *hostname;
+	struct profile_pos pos;
+};
+
+enum profile_verdict {
+	PROFILE_DENY = 0,
+	PROFILE_INTERRUPT,
+	PROFILE_ALLOW,
+};
+
+/* A path pattern of a rule. This version knows a literal path, and a literal path followed by
+ * slash star star (which matches the path itself too): every rule must be decidable for a whole
+ * root, so finer globs are refused at load. */
+struct profile_path {
+	const char *text;   /* as written, after ${...} */
+	const char *prefix; /* the literal part, canonical */
+	bool subtree;	    /* ended in slash star star */
+};
+
+/* A command pattern: words; the last may be "*", for any further arguments. */
+struct profile_command {
+	const char *text;
+	const char **words;
+	size_t n;
+};
+
+struct profile_rule {
+	action_set actions;
+	ARRAY_OF(struct profile_path) paths;
+	ARRAY_OF(struct profile_command) commands;
+	bool any_host; /* hosts: ["*"], the only list there is until egress */
+	enum profile_verdict mode;
+	struct profile_pos pos;
+};
+
+struct profile_agent {
+	const char *id;
+	ARRAY_OF(struct profile_rule) rules; /* first match wins; nothing matched: deny */
+	bool allow_all;			       /* the short form `ID: allow` (its one rule is in rules) */
+	struct profile_pos pos;
+};
+
+struct profile_permissions {
+	ARRAY_OF(struct profile_agent) agents;
+	struct profile_pos pos;
+};
+
+/* A file that was read, for hiding it, pinning it and naming it in records. */
+struct profile_file {
+	const char *name; /* as the user gave it */
+	const char *real; /* canonical host path, or NULL when given by descriptor and unknown */
+	dev_t dev;
+	ino_t ino;
+	nlink_t nlink;
+	char sha256[SHA256_HEX_SIZE];
+};
+
+struct profile_param {
+	const char *name;
+	const char *value;
+};
+
+struct profile {
+	ARRAY_OF(struct profile_file) files; /* the profile itself first */
+	struct profile_sandbox sandbox;
+	struct profile_permissions permissions;
+	char sandbox_sha256[SHA256_HEX_SIZE];	   /* canonical JSON of the effective block */
+	char permissions_sha256[SHA256_HEX_SIZE];
+};
+
+/* What the caller brings to loading. All borrowed for the call and by the profile. */
+struct profile_source {
+	const char *path;	 /* the file, or NULL with fd */
+	int fd;			 /* an open descriptor (--profile-fd), or -1; borrowed */
+	const char *cwd;	 /* absolute: base of relative host paths of a profile read from fd */
+	const char *home;	 /* the caller's home from passwd, or NULL */
+	uid_t uid;		 /* the caller: files must be owned by it or by root */
+	gid_t gid;		 /* the caller's group: group-writable is accepted only for a private one */
+	const struct profile_param *params; /* --param and -w, in order */
+	size_t n_params;
+};
+
+#define PROFILE_BYTES_MAX ((size_t)1024 * 1024)
+
+/* profile_load() - read, check trust, parse, check. Errors carry file, line and column.
+ * Nothing but the profile's files and the directories above them is looked at. */
+MUST_CHECK int profile_load(struct arena *a, const struct profile_source *src,
+			    const struct profile **ret, struct err *err);
+
+/* profile_parse() - the same from text in memory: no trust checks, nothing is opened.
+ * @name: for errors; @dir: absolute, base of relative host paths. */
+MUST_CHECK int profile_parse(struct arena *a, const struct profile_source *src, const char *name,
+			     const char *dir, const char *text, size_t len,
+			     const struct profile **ret, struct err *err);
+
+/* profile_agent_find() - by id, exact. NULL when not declared. */
+const struct profile_agent *profile_agent_find(const struct profile *p, const char *id);

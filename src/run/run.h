@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* run - clone the child, supervise it, tell what happened. Takes a plan, never a profile.
+ *
+ * The supervisor stays outside the sandbox with a pidfd. The end of the command, a timeout, a
+ * signal or the death of the supervisor ends the whole pid namespace. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "plan/plan.h"
+
+enum outcome_status {
+	OUTCOME_FAILED = 0, /* agentbox failed; nothing ran; err says why */
+	OUTCOME_EXITED,
+	OUTCOME_SIGNALED,
+	OUTCOME_LIMIT,	/* a limit ended the run */
+	OUTCOME_NOEXEC, /* the command could not be executed: exit_code is 126 or 127 */
+};
+
+struct outcome {
+	enum outcome_status status;
+	bool started;  /* the command was executed */
+	int exit_code; /* EXITED, NOEXEC */
+	int signal;    /* SIGNALED, or what ended the command after a limit */
+	bool has_exit; /* exit_code or signal above are the command's own */
+	const char *limit; /* "timeout", "output"; NULL when none; static */
+	bool timed_out;
+	bool truncated;
+	uint64_t output_bytes; /* everything the command wrote to pumped descriptors */
+	uint64_t wall_ms;
+	uint64_t cpu_ms;
+	uint64_t max_rss_bytes;
+	struct strbuf output[2]; /* captured; owned; [1] only with capture_split */
+	struct err err;
+};
+
+void outcome_free(struct outcome *o);
+
+/* outcome_rc() - the exit status of agentbox for an outcome. */
+int outcome_rc(const struct outcome *o);
+
+struct run_child {
+	pid_t pid; /* init of the sandbox, in the caller's pid namespace */
+	int pidfd; /* borrowed */
+};
+
+/* An attachment plugs a service into a run without run/ knowing it. Hooks that are NULL are
+ * skipped. A failing prepare or after_clone means that nothing runs; a failing finish is
+ * reported in the outcome's place by the caller's own means (ctx). */
+struct run_attachment {
+	const char *name;
+	void *ctx;
+	int (*prepare)(void *ctx, struct err *err); /* before clone, in table order */
+	int (*after_clone)(void *ctx, const struct run_child *child, struct err *err);
+	int (*event)(void *ctx, uint32_t epoll_events, struct err *err); /* on *event_fd */
+	const int *event_fd; /* polled for input from prepare to finish; NULL or -1: none */
+	int (*finish)(void *ctx, const struct outcome *o, struct err *err); /* reverse order, always
+										 once prepare succeeded */
+};
+
+enum run_stdin {
+	RUN_STDIN_NULL = 0,
+	RUN_STDIN_CALLER,
+};
+
+struct run_options {
+	enum run_stdin stdin_mode;
+	bool capture;	    /* keep the output in the outcome (--json) instead of passing it on */
+	bool capture_split; /* stdout and stderr apart */
+	int caller_stdio[3]; /* borrowed: normally 0, 1, 2 */
+	bool die_with_caller; /* SIGKILL from the kernel when the calling process ends */
+};
+
+/* run_plan() - run to the end. Returns 0 with *ret filled whenever the outcome is known, also
+ * when the sandbox could not be built (status OUTCOME_FAILED, ret->err set). -1: a failure
+ * before any attachment was prepared. *ret is the caller's: outcome_free(). */
+MUST_CHECK int run_plan(const struct plan *plan, const struct run_options *opt,
+			const struct run_attachment *const *attachments, size_t n_attachments,
+			struct outcome *ret, struct err *err);
