@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "codec/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/escape.h"
+
+static json_t *json_must(json_t *v)
+{
+	if (v == NULL)
+		abort();
+	return v;
+}
+
+json_t *json_bytes(const void *s, size_t len)
+{
+	STRBUF_AUTO b64 = { 0 };
+	json_t *obj;
+
+	if (len == 0)
+		return json_must(json_string(""));
+	/* The check is ours, so that nocheck cannot let through what a reader would refuse. */
+	if (memchr(s, '\0', len) == NULL && escape_utf8_valid(s, len))
+		return json_must(json_stringn_nocheck(s, len));
+	json_b64(s, len, &b64);
+	obj = json_must(json_object());
+	json_put(obj, "b64", json_stringn_nocheck(strbuf_str(&b64), b64.len));
+	return obj;
+}
+
+json_t *json_text(const char *s)
+{
+	return s == NULL ? json_null() : json_bytes(s, strlen(s));
+}
+
+void json_put(json_t *obj, const char *key, json_t *value)
+{
+	if (value == NULL || json_object_set_new(obj, key, value) != 0)
+		abort();
+}
+
+/* Civil date of a day number (days since 1970-01-01) in the proleptic Gregorian calendar, counted
+ * from 0000-03-01 so that the leap day is the last of its year. gmtime_r() would do, but the first
+ * call of it in a process reads the time zone file of the host. */
+static void civil_from_days(long long days, long long *ret_year, unsigned *ret_month,
+			    unsigned *ret_day)
+{
+	long long z = days + 719468;
+	long long era = (z >= 0 ? z : z - 146096) / 146097;
+	unsigned doe = (unsigned)(z - era * 146097);
+	unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+	unsigned mp = (5 * doy + 2) / 153;
+
+	*ret_day = doy - (153 * mp + 2) / 5 + 1;
+	*ret_month = mp < 10 ? mp + 3 : mp - 9;
+	*ret_year = (long long)yoe + era * 400 + (*ret_month <= 2);
+}
+
+void json_put_now(json_t *obj, const char *key)
+{
+	char text[64];
+	struct timespec ts;
+	long long year;
+	unsigned month, day, sec;
+
+	if (clock_gettime(CLOCK_REALTIME, &ts) != 0)
+		abort();
+	sec = (unsigned)((ts.tv_sec % 86400 + 86400) % 86400);
+	civil_from_days((ts.tv_sec - (time_t)sec) / 86400, &year, &month, &day);
+	(void)snprintf(text, sizeof(text), "%04lld-%02u-%02uT%02u:%02u:%02u.%06ldZ", year, month,
+		       day, sec / 3600, sec / 60 % 60, sec % 60, ts.tv_nsec / 1000);
+	json_put(obj, key, json_string(text));
+}
+
+static int json_to_strbuf(const char *buf, size_t len, void *ctx)
+{
+	strbuf_add(ctx, buf, len);
+	return 0;
+}
+
+static void json_dump(const json_t *v, struct strbuf *sb, size_t flags)
+{
+	if (json_dump_callback(v, json_to_strbuf, sb, flags | JSON_COMPACT | JSON_ENCODE_ANY) != 0)
+		abort();
+}
+
+void json_line(const json_t *v, struct strbuf *sb)
+{
+	json_dump(v, sb, 0);
+}
+
+void json_canonical_sha256(const json_t *v, char ret[SHA256_HEX_SIZE])
+{
+	STRBUF_AUTO sb = { 0 };
+
+	json_dump(v, &sb, JSON_SORT_KEYS);
+	sha256_hex(strbuf_str(&sb), sb.len, ret);
+}
+
+void json_b64(const void *s, size_t len, struct strbuf *sb)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *p = s;
+
+	for (size_t i = 0; i < len; i += 3) {
+		size_t left = len - i;
+		unsigned v = (unsigned)p[i] << 16 | (left > 1 ? (unsigned)p[i + 1] << 8 : 0) |
+			     (left > 2 ? (unsigned)p[i + 2] : 0);
+		char quad[4] = { digits[v >> 18], digits[v >> 12 & 63],
+				 left > 1 ? digits[v >> 6 & 63] : '=',
+				 left > 2 ? digits[v & 63] : '=' };
+
+		strbuf_add(sb, quad, sizeof(quad));
+	}
+}
