@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* facts-roots - the roots' share of facts_gather(), and the pieces that facts files share. */
+#pragma once
+
+#include "policy/facts.h"
+
+/* facts_roots_gather() - open, judge and hold every root of the profile. */
+MUST_CHECK int facts_roots_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
+				  struct err *err);
+
+/* facts_object_hold() - the facts of an open O_PATH descriptor, which *ret then owns (on success
+ * only). 0 or -errno; -ENOSYS on kernels before 5.8. */
+MUST_CHECK int facts_object_hold(int fd, struct facts_object *ret);
+/* facts_object_path() - fill in the canonical path of a held object. 0 or -errno. */
+MUST_CHECK int facts_object_path(struct arena *a, struct facts_object *o);
+
+struct facts_names {
+	const char **v;
+	size_t n;
+	size_t cap;
+};
+
+/* facts_names_list() - the names in an open directory but "." and "..", sorted by byte value.
+ * @dirfd is not consumed. 0 or -errno. */
+MUST_CHECK int facts_names_list(struct arena *a, int dirfd, struct facts_names *ret);

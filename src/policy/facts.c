@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "policy/facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "policy/facts-roots.h"
+
+#define ETC_TEXT_MAX ((size_t)256 * 1024)
+#define ETC_WALK_MAX 20000
+#define ETC_DEPTH_MAX 8
+
+/* The top of the system that programs need to start; what is absent here is absent inside. */
+static const char *const base_names[] = { "/usr", "/bin",    "/sbin",	"/lib",	 "/lib32", "/lib64",
+					  "/libx32", "/etc", "/opt", "/nix", "/gnu" };
+
+/* Devices are judged by what they are, not by their names: a container may hold a plain file or
+ * a link where a device should be (runc CVE-2025-31133). Numbers: Documentation/admin-guide/
+ * devices.txt of the kernel. */
+static const struct {
+	const char *name;
+	unsigned major, minor;
+	bool required;
+} device_table[] = {
+	{ "null", 1, 3, true },	  { "zero", 1, 5, true },    { "full", 1, 7, false },
+	{ "random", 1, 8, true }, { "urandom", 1, 9, true }, { "tty", 5, 0, false },
+};
+_Static_assert(ARRAY_SIZE(device_table) == FACTS_DEVICES, "one slot for each device");
+
+static const char *const etc_names[] = { "passwd",   "group",	      "hosts",
+					 "hostname", "nsswitch.conf", "resolv.conf" };
+_Static_assert(ARRAY_SIZE(etc_names) == FACTS_ETC, "one slot for each file");
+
+/* Kernel files that a process with kernel uid 0 could write, whatever its capabilities
+ * (reference: the owner check of /proc/sys is by kernel uid). */
+static const char *const proc_ro_names[] = { "sys",	      "irq",  "bus", "fs",
+					     "sysrq-trigger", "mtrr", "acpi", "scsi" };
+_Static_assert(ARRAY_SIZE(proc_ro_names) == FACTS_PROC_RO, "one slot for each file");
+
+static void object_from_statx(const struct statx *sx, struct facts_object *ret)
+{
+	ret->id = (struct file_id){
+		.dev_major = sx->stx_dev_major,
+		.dev_minor = sx->stx_dev_minor,
+		.ino = sx->stx_ino,
+		.mnt_id = sx->stx_mnt_id,
+		.type = sx->stx_mode & S_IFMT,
+	};
+	if (S_ISCHR(sx->stx_mode) || S_ISBLK(sx->stx_mode)) {
+		ret->id.rdev_major = sx->stx_rdev_major;
+		ret->id.rdev_minor = sx->stx_rdev_minor;
+	}
+	ret->uid = sx->stx_uid;
+	ret->gid = sx->stx_gid;
+	ret->mode = sx->stx_mode;
+	ret->nlink = sx->stx_nlink;
+}
+
+int facts_object_hold(int fd, struct facts_object *ret)
+{
+	struct statx sx;
+
+	*ret = (struct facts_object){ .fd = -1 };
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &sx) != 0)
+		return -errno;
+	/* Without a mount id the source cannot be pinned to what was judged: 5.8 has it. */
+	if ((sx.stx_mask & STATX_MNT_ID) == 0)
+		return -ENOSYS;
+	object_from_statx(&sx, ret);
+	ret->fd = fd;
+	return 0;
+}
+
+int facts_object_path(struct arena *a, struct facts_object *o)
+{
+	char link[64];
+	char path[PATH_MAX + 1];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", o->fd);
+	n = readlink(link, path, sizeof(path));
+	if (n < 0)
+		return -errno;
+	if (n >= (ssize_t)sizeof(path) || n == 0 || path[0] != '/')
+		return -ENAMETOOLONG;
+	o->path = arena_strndup(a, path, (size_t)n);
+	return 0;
+}
+
+int facts_object_open(struct arena *a, int dirfd, const char *path, bool follow,
+		      struct facts_object *ret)
+{
+	FD_AUTO fd = openat(dirfd, path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+	int r;
+
+	*ret = (struct facts_object){ .fd = -1 };
+	if (fd < 0)
+		return -errno;
+	r = facts_object_hold(fd, ret);
+	if (r < 0)
+		return r;
+	(void)fd_take(&fd);
+	r = facts_object_path(a, ret);
+	if (r < 0)
+		fd_close(&ret->fd);
+	return r;
+}
+
+/* passwd first and by hand: loading the NSS modules costs more than the whole rest. */
+static const char *home_of(struct arena *a, uid_t uid)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	const char *home = NULL;
+	const struct passwd *pw;
+
+	if (f != NULL) {
+		while ((pw = fgetpwent(f)) != NULL) {
+			if (pw->pw_uid == uid) {
+				home = arena_strdup(a, pw->pw_dir);
+				break;
+			}
+		}
+		(void)fclose(f);
+	}
+	if (home == NULL) {
+		pw = getpwuid(uid);
+		if (pw != NULL)
+			home = arena_strdup(a, pw->pw_dir);
+	}
+	return home != NULL && path_is_canonical(home) ? home : NULL;
+}
+
+int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
+{
+	FD_AUTO fd = -1;
+	unsigned inside = 0;
+	unsigned outside = 0;
+	unsigned count = 0;
+	char map[256];
+	char cwd[PATH_MAX];
+	ssize_t n;
+
+	*ret = (struct facts_caller){ .uid = geteuid(), .gid = getegid() };
+	fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, ERR_HOST, errno,
+			       "/proc/self/uid_map (is /proc mounted here?)");
+	n = io_read_full(fd, map, sizeof(map) - 1);
+	if (n < 0)
+		return err_set(err, ERR_HOST, (int)-n, "/proc/self/uid_map");
+	map[n] = '\0';
+	if (sscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 && outside == 0)
+		ret->map_count = count;
+	ret->kernel_root = ret->uid == 0 && ret->map_count > 0;
+	ret->home = home_of(a, ret->uid);
+	if (getcwd(cwd, sizeof(cwd)) != NULL && cwd[0] == '/')
+		ret->cwd = arena_strdup(a, cwd);
+	return 0;
+}
+
+static int gather_base(struct arena *a, struct facts *f, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(base_names); i++) {
+		struct facts_base *b = array_push(a, &f->base);
+		char link[PATH_MAX];
+		int fd;
+		int r;
+
+		*b = (struct facts_base){ .at = base_names[i], .object = { .fd = -1 } };
+		fd = open(b->at, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 && errno == ENOENT)
+			continue;
+		if (fd < 0)
+			return err_set(err, ERR_HOST, errno, "base %s", b->at);
+		r = facts_object_hold(fd, &b->object);
+		if (r < 0) {
+			(void)close(fd);
+			return err_set(err, ERR_HOST, -r, "base %s", b->at);
+		}
+		b->object.path = b->at;
+		if (S_ISLNK(b->object.mode)) {
+			ssize_t n = readlinkat(fd, "", link, sizeof(link));
+
+			if (n <= 0 || n >= (ssize_t)sizeof(link))
+				return err_set(err, ERR_HOST, errno, "base link %s", b->at);
+			b->kind = FACTS_BASE_LINK;
+			b->link = arena_strndup(a, link, (size_t)n);
+			fd_close(&b->object.fd);
+		} else if (S_ISDIR(b->object.mode)) {
+			b->kind = FACTS_BASE_DIR;
+		} else {
+			return err_set(err, ERR_HOST, 0, "base %s is no directory", b->at);
+		}
+	}
+	return 0;
+}
+
+static int gather_devices(struct facts *f, struct err *err)
+{
+	FD_AUTO dev = open("/dev", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (dev < 0)
+		return err_set(err, ERR_HOST, errno, "/dev");
+	for (size_t i = 0; i < FACTS_DEVICES; i++) {
+		struct facts_device *d = &f->devices[i];
+		int fd = openat(dev, device_table[i].name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		int r;
+
+		d->name = device_table[i].name;
+		d->object.fd = -1;
+		if (fd < 0 && errno == ENOENT && !device_table[i].required)
+			continue;
+		if (fd < 0)
+			return err_set(err, ERR_HOST, errno, "/dev/%s", d->name);
+		r = facts_object_hold(fd, &d->object);
+		if (r < 0) {
+			(void)close(fd);
+			return err_set(err, ERR_HOST, -r, "/dev/%s", d->name);
+		}
+		if (!S_ISCHR(d->object.mode) || d->object.id.rdev_major != device_table[i].major ||
+		    d->object.id.rdev_minor != device_table[i].minor)
+			return err_set(err, ERR_HOST, 0,
+				       "/dev/%s is not the character device %u:%u that it should be",
+				       d->name, device_table[i].major, device_table[i].minor);
+	}
+	return 0;
+}
+
+/* A file of the host as text, or NULL: programs do without it as they do outside. */
+static const char *read_text(struct arena *a, const char *path)
+{
+	FD_AUTO fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	size_t len;
+	char *text;
+
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	return io_read_file(fd, ETC_TEXT_MAX, a, &text, &len) == 0 && strlen(text) == len ? text :
+											    NULL;
+}
+
+static void gather_etc(struct arena *a, bool host_network, struct facts *f)
+{
+	FD_AUTO etc = open("/etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(etc_names); i++) {
+		struct facts_etc *e;
+
+		if (fstatat(etc, etc_names[i], &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+		    (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)))
+			continue;
+		e = array_push(a, &f->etc);
+		e->name = etc_names[i];
+		e->is_link = S_ISLNK(st.st_mode);
+	}
+	if (host_network) {
+		f->resolv_conf = read_text(a, "/etc/resolv.conf");
+		f->hosts = read_text(a, "/etc/hosts");
+	}
+}
+
+static void gather_proc(struct arena *a, struct facts *f)
+{
+	FD_AUTO proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (size_t i = 0; i < ARRAY_SIZE(proc_ro_names); i++) {
+		if (faccessat(proc, proc_ro_names[i], F_OK, 0) == 0)
+			*array_push(a, &f->proc_ro) = proc_ro_names[i];
+	}
+}
+
+int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret, struct err *err)
+{
+	int r;
+
+	for (size_t i = 0; i < FACTS_DEVICES; i++)
+		ret->devices[i].object.fd = -1;
+	ret->self.fd = -1;
+	if (gather_base(a, ret, err) != 0 || gather_devices(ret, err) != 0)
+		return -1;
+	gather_etc(a, in->profile->sandbox.network == PROFILE_NETWORK_HOST, ret);
+	gather_proc(a, ret);
+	r = facts_object_open(a, AT_FDCWD, "/proc/self/exe", true, &ret->self);
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r, "the running binary");
+	return facts_roots_gather(a, in, ret, err);
+}
+
+struct etc_walk {
+	struct arena *arena;
+	struct facts *facts;
+	size_t seen;
+};
+
+/* Names what others may not read; does not go below what is masked whole. */
+static int etc_walk_dir(struct etc_walk *w, int dirfd, const char *rel, int depth)
+{
+	struct facts_names names = { 0 };
+	int r;
+
+	if (depth > ETC_DEPTH_MAX)
+		return -ELOOP;
+	r = facts_names_list(w->arena, dirfd, &names);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < names.n; i++) {
+		const char *child =
+			rel[0] == '\0' ? names.v[i] :
+					 arena_printf(w->arena, "%s/%s", rel, names.v[i]);
+		struct stat st;
+
+		if (++w->seen > ETC_WALK_MAX)
+			return -E2BIG;
+		if (fstatat(dirfd, names.v[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
+			return -errno;
+		if (S_ISREG(st.st_mode) && (st.st_mode & S_IROTH) == 0) {
+			*array_push(w->arena, &w->facts->etc_masked) = child;
+		} else if (S_ISDIR(st.st_mode)) {
+			if ((st.st_mode & (S_IROTH | S_IXOTH)) != (S_IROTH | S_IXOTH)) {
+				*array_push(w->arena, &w->facts->etc_masked) = child;
+			} else {
+				FD_AUTO sub = openat(dirfd, names.v[i],
+						     O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+							     O_CLOEXEC);
+
+				r = sub < 0 ? -errno : etc_walk_dir(w, sub, child, depth + 1);
+				if (r < 0)
+					return r;
+			}
+		}
+	}
+	return 0;
+}
+
+int facts_etc_secrets(struct arena *a, struct facts *f, struct err *err)
+{
+	FD_AUTO etc = open("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct etc_walk w = { .arena = a, .facts = f };
+	int r;
+
+	if (etc < 0)
+		return err_set(err, ERR_HOST, errno, "/etc");
+	r = etc_walk_dir(&w, etc, "", 0);
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r,
+			       "looking in /etc for files that are not world-readable");
+	return 0;
+}
+
+void facts_close(struct facts *f)
+{
+	for (size_t i = 0; i < f->base.n; i++)
+		fd_close(&f->base.v[i].object.fd);
+	for (size_t i = 0; i < f->roots.n; i++)
+		fd_close(&f->roots.v[i].object.fd);
+	for (size_t i = 0; i < FACTS_DEVICES; i++)
+		fd_close(&f->devices[i].object.fd);
+	fd_close(&f->self.fd);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* facts - what the host looks like, gathered by this file and no other.
+ *
+ * First pass, facts_gather(): the caller, the base, the roots, the kernel's files. From it and
+ * the agent's rights comes the view (view.h). Second pass, facts_resolve(): what the rules and
+ * the request need to know in that view: the executable, the working directory, the traps at the
+ * top of each root, the control plane's files. After that the decision and the plan never look.
+ *
+ * Sources are held by an O_PATH descriptor from here on. Text lives in the arena, descriptors
+ * are owned by struct facts: facts_close(). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "profile/profile.h"
+#include "sys/fileid.h"
+
+/* Who calls, from the kernel and passwd; never from the environment. */
+struct facts_caller {
+	uid_t uid; /* effective */
+	gid_t gid;
+	bool kernel_root; /* uid 0 is kernel uid 0 of the initial namespace, as far as uid_map(5)
+			     can tell: "0 0 N". Inside a second namespace of an ordinary user this
+			     may be wrong in the strict direction */
+	uint32_t map_count; /* ids mapped one to one from 0, 0 when the map has another shape */
+	const char *home; /* passwd; NULL when there is no entry */
+	const char *cwd;  /* absolute; NULL when it is gone */
+};
+
+struct facts_object {
+	const char *path; /* canonical host path */
+	int fd;		  /* O_PATH, owned; -1 when absent */
+	struct file_id id;
+	uint32_t uid, gid;
+	uint32_t mode; /* type and permission bits */
+	uint32_t nlink;
+};
+
+enum facts_base_kind {
+	FACTS_BASE_ABSENT = 0,
+	FACTS_BASE_DIR,
+	FACTS_BASE_LINK,
+};
+
+struct facts_base {
+	const char *at;
+	enum facts_base_kind kind;
+	const char *link; /* text of a link */
+	struct facts_object object;
+};
+
+struct facts_root {
+	const struct profile_root *root; /* borrowed */
+	bool present;			 /* false: optional and absent */
+	struct facts_object object;
+};
+
+/* Files of the host that become mounts or text of the sandbox, by table. */
+struct facts_device {
+	const char *name; /* below /dev */
+	struct facts_object object;
+};
+
+struct facts_etc {
+	const char *name; /* below /etc */
+	bool is_link;
+	const char *text; /* content for a private network namespace: NULL (ours is used) */
+};
+
+#define FACTS_DEVICES 6
+#define FACTS_ETC 6
+#define FACTS_PROC_RO 8
+
+struct facts {
+	struct facts_caller caller;
+	ARRAY_OF(struct facts_base) base;
+	ARRAY_OF(struct facts_root) roots; /* one for each of profile.sandbox.roots, same order */
+	struct facts_device devices[FACTS_DEVICES];
+	ARRAY_OF(struct facts_etc) etc;		/* those of our own files that /etc has a place for */
+	ARRAY_OF(const char *) proc_ro;		/* below /proc: what becomes read-only */
+	ARRAY_OF(const char *) etc_masked;	/* below /etc: not world-readable (root identity) */
+	struct facts_object self;		/* the running binary */
+	const char *resolv_conf;		/* the host's text, for network: host; or NULL */
+	const char *hosts;			/* the same */
+};
+
+/* What facts_gather() is told. All borrowed. */
+struct facts_input {
+	const struct profile *profile;
+	const char *state_dir;	 /* refused as (part of) a root */
+	const char *runtime_dir; /* $XDG_RUNTIME_DIR or NULL: the same */
+	const char *profiles_dir; /* installed profiles: the same */
+};
+
+/* facts_caller() - who calls. Reads /proc/self/uid_map and /etc/passwd (NSS only when passwd has
+ * no entry). */
+MUST_CHECK int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err);
+
+/* facts_gather() - first pass. ret->caller must be filled. ERR_PROFILE with the root's position
+ * for roots that are absent, refused or reached through a link below a writable root. */
+MUST_CHECK int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
+			    struct err *err);
+
+/* facts_etc_secrets() - fill etc_masked: needed only for PLAN_IDENTITY_ROOT. One bounded walk. */
+MUST_CHECK int facts_etc_secrets(struct arena *a, struct facts *f, struct err *err);
+
+void facts_close(struct facts *f);
+
+/* facts_object_open() - hold @path: no link in the last component unless @follow. 0 or -errno.
+ * path is the canonical one (readlink of the descriptor). */
+MUST_CHECK int facts_object_open(struct arena *a, int dirfd, const char *path, bool follow,
+				 struct facts_object *ret);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* resolve - the second pass over facts: what the rules and the request need to know in the view.
+ * Text lives in the arena; no descriptor stays open. */
+#pragma once
+
+#include "policy/decide.h"
+#include "policy/facts.h"
+#include "policy/view.h"
+
+enum guard_kind {
+	GUARD_HIDE = 0, /* no read, no write: covered by an empty mask */
+	GUARD_FREEZE,	/* no write, rename, unlink: bound onto itself, read-only */
+};
+
+/* An existing entry of a granted root that needs a mount of its own. */
+struct guard {
+	const char *at; /* canonical virtual path of the entry */
+	const char *root_at;
+	enum guard_kind kind;
+	bool is_dir;
+	bool is_link;	  /* the entry itself is a link: it is covered, not followed */
+	const char *from; /* FREEZE of a link to a file: the target shown in its place; else NULL */
+	bool root_writable; /* ancestors up to the root must be pinned */
+	struct file_id id;
+};
+
+struct resolved {
+	ARRAY_OF(struct guard) guards; /* sorted, parents first; none below a hidden directory */
+	const char *workdir;	       /* virtual path, exists in the view */
+	const char *exe;	       /* path for execve; NULL: a bare name that PATH does not have */
+	const char *exe_canonical;     /* where it leads in the view, or NULL */
+	bool exe_denied;	       /* found on PATH, but not executable */
+	struct command_file file;
+	struct command_file *pattern_files;
+	size_t n_pattern_files;
+};
+
+struct resolve_input {
+	const struct profile *profile;
+	const struct profile_agent *agent;
+	const struct facts *facts;
+	const struct view *view;
+	const struct tree_access *access; /* one for each of facts.roots */
+	char *const *argv;
+	const char *path_env; /* the sandbox's PATH */
+	const char *workdir;  /* --workdir or the profile's, or NULL */
+};
+
+/* resolve_command() - workdir, executable, files of the rules' command words.
+ * ERR_OUTSIDE: the working directory or an executable that exists on the host is not in the
+ * sandbox. */
+MUST_CHECK int resolve_command(struct arena *a, const struct resolve_input *in, struct resolved *ret,
+			       struct err *err);
+
+/* resolve_guards() - traps at the top of each granted root, and agentbox's own files that lie in
+ * one. ERR_PROFILE when a file of the control plane cannot be hidden. */
+MUST_CHECK int resolve_guards(struct arena *a, const struct resolve_input *in, struct resolved *ret,
+			      struct err *err);

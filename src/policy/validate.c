@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/decide.h"
+#include "policy/match.h"
+
+/* A pattern that reaches into a root without covering it says something about a part of a mount.
+ * For an allow that is fine when the part is a root of its own, which the rule covers; a
+ * stricter rule would need a mask, which this version does not make: it is refused. */
+static bool path_is_enforced(const struct profile_sandbox *s, const struct profile_path *path,
+			     enum profile_verdict mode, const struct profile_root **ret_root)
+{
+	bool own_root = false;
+	bool finer = false;
+
+	for (size_t i = 0; i < s->roots.n; i++) {
+		const char *at = s->roots.v[i].at;
+
+		if (path_covers(path->prefix, at)) {
+			own_root = own_root || path->subtree || strcmp(path->prefix, at) == 0;
+		} else if (path_covers(at, path->prefix)) {
+			finer = true;
+			*ret_root = &s->roots.v[i];
+		}
+	}
+	return !finer || (mode == PROFILE_ALLOW && own_root);
+}
+
+static int rule_paths_validate(const struct profile_sandbox *s, const struct profile_rule *rule,
+			       struct err *err)
+{
+	for (size_t i = 0; i < rule->paths.n; i++) {
+		const struct profile_path *path = &rule->paths.v[i];
+		const struct profile_root *root = NULL;
+
+		if (!path_is_enforced(s, path, rule->mode, &root))
+			return err_set_at(err, ERR_PROFILE, rule->pos.file, rule->pos.line,
+					  rule->pos.col,
+					  "'%s' is finer than the root '%s', and nothing in this "
+					  "version enforces that for programs: make it a root of "
+					  "its own, or move it out of the root",
+					  path->text, root->at);
+	}
+	return 0;
+}
+
+static bool agent_runs_commands(const struct profile_agent *agent)
+{
+	for (size_t i = 0; i < agent->rules.n; i++) {
+		const struct profile_rule *r = &agent->rules.v[i];
+
+		if (r->mode == PROFILE_ALLOW && (r->actions & ACTION_BIT(ACTION_RUN_COMMAND)) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* A mount cannot be writable and unreadable at once. */
+static int agent_validate(const struct profile *p, const struct profile_agent *agent,
+			  struct err *err)
+{
+	if (!agent_runs_commands(agent))
+		return 0;
+	for (size_t i = 0; i < p->sandbox.roots.n; i++) {
+		const char *at = p->sandbox.roots.v[i].at;
+		struct tree_access t;
+
+		policy_tree_access(p, agent, at, false, &t);
+		if (t.write && !t.read)
+			return err_set_at(err, ERR_PROFILE, t.write_rule.file, t.write_rule.line,
+					  t.write_rule.col,
+					  "agent '%s' may run commands and write '%s' but not read "
+					  "it: no mount is writable and unreadable; allow read too, "
+					  "or drop write",
+					  agent->id, at);
+	}
+	return 0;
+}
+
+int policy_validate(const struct profile *p, struct err *err)
+{
+	for (size_t i = 0; i < p->permissions.agents.n; i++) {
+		const struct profile_agent *agent = &p->permissions.agents.v[i];
+
+		for (size_t k = 0; k < agent->rules.n; k++) {
+			if (rule_paths_validate(&p->sandbox, &agent->rules.v[k], err) != 0)
+				return -1;
+		}
+		if (agent_validate(p, agent, err) != 0)
+			return -1;
+	}
+	return 0;
+}
