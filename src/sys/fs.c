@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "sys/raw.h"
+
+#define NR_CLOSE_RANGE 436
+#define NR_OPENAT2     437
+
+#ifndef STATX_MNT_ID
+#define STATX_MNT_ID 0x1000U
+#endif
+
+/* struct statx of Linux 5.8, which named stx_mnt_id; older headers have padding there. */
+struct statx_answer {
+	uint32_t mask, blksize;
+	uint64_t attributes;
+	uint32_t nlink, uid, gid;
+	uint16_t mode, pad0;
+	uint64_t ino, size, blocks, attributes_mask;
+	struct {
+		int64_t sec;
+		uint32_t nsec;
+		int32_t pad;
+	} atime, btime, ctime, mtime;
+	uint32_t rdev_major, rdev_minor, dev_major, dev_minor;
+	uint64_t mnt_id;
+	uint64_t spare[13];
+};
+
+_Static_assert(sizeof(struct statx_answer) == 256, "the kernel writes 256 bytes");
+
+int sys_openat2(int dirfd, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve)
+{
+	struct open_how how = { .flags = flags | O_CLOEXEC, .mode = mode, .resolve = resolve };
+
+	return (int)sys_call4(NR_OPENAT2, dirfd, sys_arg(path), sys_arg(&how), (long)sizeof(how));
+}
+
+int sys_file_id(int dirfd, const char *path, unsigned at_flags, struct file_id *ret)
+{
+	const unsigned want = STATX_TYPE | STATX_INO | STATX_MNT_ID;
+	struct statx_answer st;
+	long r;
+
+	*ret = (struct file_id){ 0 };
+	r = sys_call5(SYS_statx, dirfd, sys_arg(path), (long)(at_flags | AT_NO_AUTOMOUNT),
+		      (long)want, sys_arg(&st));
+	if (r < 0)
+		return (int)r;
+	if ((st.mask & want) != want)
+		return -EOPNOTSUPP;
+	ret->dev_major = st.dev_major;
+	ret->dev_minor = st.dev_minor;
+	ret->ino = st.ino;
+	ret->mnt_id = st.mnt_id;
+	ret->type = st.mode & S_IFMT;
+	if (ret->type == S_IFCHR || ret->type == S_IFBLK) {
+		ret->rdev_major = st.rdev_major;
+		ret->rdev_minor = st.rdev_minor;
+	}
+	return 0;
+}
+
+int sys_close(int fd)
+{
+	return (int)sys_call1(SYS_close, fd);
+}
+
+ssize_t sys_read(int fd, void *buf, size_t len)
+{
+	long r;
+
+	do {
+		r = sys_call3(SYS_read, fd, sys_arg(buf), (long)len);
+	} while (r == -EINTR);
+	return r;
+}
+
+ssize_t sys_write(int fd, const void *buf, size_t len)
+{
+	long r;
+
+	do {
+		r = sys_call3(SYS_write, fd, sys_arg(buf), (long)len);
+	} while (r == -EINTR);
+	return r;
+}
+
+int sys_mkdirat(int dirfd, const char *name, unsigned mode)
+{
+	return (int)sys_call3(SYS_mkdirat, dirfd, sys_arg(name), (long)mode);
+}
+
+int sys_symlinkat(const char *text, int dirfd, const char *name)
+{
+	return (int)sys_call3(SYS_symlinkat, sys_arg(text), dirfd, sys_arg(name));
+}
+
+int sys_chdir(const char *path)
+{
+	return (int)sys_call1(SYS_chdir, sys_arg(path));
+}
+
+int sys_fchdir(int fd)
+{
+	return (int)sys_call1(SYS_fchdir, fd);
+}
+
+int sys_getcwd(char *buf, size_t size)
+{
+	return (int)sys_call2(SYS_getcwd, sys_arg(buf), (long)size);
+}
+
+unsigned sys_umask(unsigned mask)
+{
+	return (unsigned)sys_call1(SYS_umask, (long)mask);
+}
+
+int sys_dup3(int from, int to, int flags)
+{
+	return (int)sys_call3(SYS_dup3, from, to, flags);
+}
+
+int sys_dup_min(int fd, int min)
+{
+	return (int)sys_call3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, min);
+}
+
+int sys_close_range(unsigned first, unsigned last)
+{
+	return (int)sys_call3(NR_CLOSE_RANGE, (long)first, (long)last, 0);
+}

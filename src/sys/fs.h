@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* fs - files and directories by descriptor. All return a value, 0, or -errno. */
+#pragma once
+
+#include <linux/openat2.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sys/fileid.h"
+
+/* Resolve without following any link, also in the middle of a path. */
+#define SYS_RESOLVE_PLAIN (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+/* sys_openat2() - openat2(2), Linux 5.6. O_CLOEXEC is added.
+ * @resolve: RESOLVE_*. Beware: with O_PATH | O_NOFOLLOW a link in the last component is opened
+ * itself, RESOLVE_NO_SYMLINKS or not. */
+int sys_openat2(int dirfd, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve);
+
+/* sys_file_id() - what @path (relative to @dirfd) is, by statx(2).
+ * @at_flags: AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW.
+ * Return: 0, -EOPNOTSUPP when the kernel does not tell the mount id, or -errno. */
+int sys_file_id(int dirfd, const char *path, unsigned at_flags, struct file_id *ret);
+
+int sys_close(int fd);
+ssize_t sys_read(int fd, void *buf, size_t len);
+ssize_t sys_write(int fd, const void *buf, size_t len);
+int sys_mkdirat(int dirfd, const char *name, unsigned mode);
+int sys_symlinkat(const char *text, int dirfd, const char *name);
+int sys_chdir(const char *path);
+int sys_fchdir(int fd);
+/* sys_getcwd() - length with the NUL, or -errno; "(unreachable)..." is not an error here. */
+int sys_getcwd(char *buf, size_t size);
+unsigned sys_umask(unsigned mask);
+int sys_dup3(int from, int to, int flags);
+/* sys_dup_min() - duplicate to the lowest free number >= @min, close-on-exec. */
+int sys_dup_min(int fd, int min);
+int sys_close_range(unsigned first, unsigned last);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* process - identity, signals, waits, limits. All return a value, 0, or -errno. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#define SYS_SIGNAL_MAX 64
+
+struct sys_rlimit {
+	uint64_t soft, hard;
+};
+
+struct sys_pollfd {
+	int fd;
+	short events, revents;
+};
+
+_Noreturn void sys_exit_group(int status);
+int sys_getpid(void);
+
+/* sys_set_ids() - real, effective, saved and file system ids, the group first. */
+int sys_set_ids(uint32_t uid, uint32_t gid);
+/* sys_have_ids() - 0 when every one of the real, effective and saved ids is the one given,
+ * -EPERM when not. */
+int sys_have_ids(uint32_t uid, uint32_t gid);
+/* sys_clear_groups() - no supplementary group, and none is left. */
+int sys_clear_groups(void);
+
+int sys_setsid(void);
+int sys_setpgid(int pid, int pgid);
+int sys_sethostname(const char *name);
+int sys_join_session_keyring(void);
+int sys_prctl(int op, unsigned long arg);
+/* sys_pdeathsig() - the signal that the death of the parent sends to us, 0 for none. */
+int sys_pdeathsig(void);
+
+/* Sets of signals are 64 bits, signal n is bit n - 1, as the kernel has them. */
+int sys_sigmask_set(uint64_t blocked);
+int sys_signal_default(int sig);
+int sys_signalfd(uint64_t set);
+int sys_kill(int pid, int sig);
+/* sys_wait_any() - reap one ended child of any kind without waiting: pid, 0 when none has ended,
+ * -ECHILD when there is none. */
+int sys_wait_any(int *status);
+int sys_rusage_children(struct rusage *ret);
+int sys_rlimit_get(int resource, struct sys_rlimit *ret);
+int sys_rlimit_set(int resource, const struct sys_rlimit *lim);
+int sys_execve(const char *exe, char *const *argv, char *const *envp);
+int sys_poll(struct sys_pollfd *fds, unsigned n);
+
+int sys_pidfd_open(int pid, unsigned flags);
+int sys_pidfd_send_signal(int pidfd, int sig);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sys/sock.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "sys/fs.h"
+#include "sys/raw.h"
+
+ssize_t sys_send(int fd, const void *buf, size_t len)
+{
+	long r;
+
+	do {
+		r = sys_call6(SYS_sendto, fd, sys_arg(buf), (long)len, MSG_NOSIGNAL, 0, 0);
+	} while (r == -EINTR);
+	return r;
+}
+
+ssize_t sys_recv(int fd, void *buf, size_t len)
+{
+	long r;
+
+	do {
+		r = sys_call6(SYS_recvfrom, fd, sys_arg(buf), (long)len, 0, 0, 0);
+	} while (r == -EINTR);
+	return r;
+}
+
+int sys_loopback_up(void)
+{
+	struct ifreq ifr = { .ifr_name = "lo" };
+	long fd, r;
+
+	fd = sys_call3(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return (int)fd;
+	r = sys_call3(SYS_ioctl, fd, SIOCGIFFLAGS, sys_arg(&ifr));
+	if (r == 0) {
+		ifr.ifr_flags = (short)(ifr.ifr_flags | IFF_UP);
+		r = sys_call3(SYS_ioctl, fd, SIOCSIFFLAGS, sys_arg(&ifr));
+	}
+	(void)sys_close((int)fd);
+	return (int)r;
+}

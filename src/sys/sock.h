@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* sock - records over a socket pair, and the loopback interface. Return a value or -errno. */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* sys_send() - one packet, without SIGPIPE. */
+ssize_t sys_send(int fd, const void *buf, size_t len);
+/* sys_recv() - one packet; 0 at end of file; descriptors sent along are not received. */
+ssize_t sys_recv(int fd, void *buf, size_t len);
+/* sys_loopback_up() - in the network namespace of the caller. */
+int sys_loopback_up(void);
