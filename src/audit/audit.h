@@ -20,9 +20,9 @@
 #include "codec/json.h"
 #include "codec/sha256.h"
 
-#define AUDIT_VERSION 1
+#define AUDIT_VERSION  1
 #define AUDIT_LINE_MAX ((size_t)64 * 1024)
-#define AUDIT_FILE "audit.jsonl"
+#define AUDIT_FILE     "audit.jsonl"
 
 struct audit_head {
 	uint64_t seq; /* 0: no record yet */
@@ -34,7 +34,7 @@ enum audit_event {
 	AUDIT_START,
 	AUDIT_OUTCOME,
 	AUDIT_RECOVERED, /* written by the writer itself */
-	AUDIT_LOST,	 /* an earlier outcome could not be written */
+	AUDIT_LOST,      /* an earlier outcome could not be written */
 	AUDIT_EVENT_MAX,
 };
 
@@ -60,7 +60,7 @@ struct audit_record {
 	json_t *resource; /* borrowed */
 	const char *reason;
 	const char *rule; /* file:line */
-	json_t *extra;	  /* borrowed object: what the event adds; its keys follow the common ones */
+	json_t *extra; /* borrowed object: what the event adds; its keys follow the common ones */
 };
 
 struct audit; /* an open log; opaque */

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/audit.h"
+#include "audit/log.h"
+#include "base/fd.h"
+
+#define CHUNK ((size_t)256 * 1024)
+_Static_assert(CHUNK > 2 * AUDIT_LINE_MAX, "a chunk holds the longest line");
+
+struct verifier {
+	const struct audit_head *want; /* NULL: none */
+	struct audit_verify *out;
+	uint64_t line_no; /* of the line read last, 1-based */
+	/* A line is judged when the next one is known: that may be the record which says that it
+	 * was torn. */
+	bool pending;
+	struct audit_line line;
+};
+
+static void freep(char **p)
+{
+	free(*p);
+}
+
+/* The file and its length at a moment when no writer was at work. What comes later is not looked
+ * at, so that writers need not wait for a long walk. */
+static int log_open_still(const char *path, int *ret_fd, uint64_t *ret_size, struct err *err)
+{
+	FD_AUTO fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return err_set(err, ERR_AUDIT, errno, "cannot open the audit log '%s'", path);
+	if (fstat(fd, &st) != 0)
+		return err_set(err, ERR_AUDIT, errno, "cannot look at the audit log '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_AUDIT, 0, "audit log '%s' is not a regular file", path);
+	r = audit_lock_fd(fd, LOCK_SH);
+	/* A file system without locks holds a copy, not a log in use. */
+	if (r != 0 && r != -EOPNOTSUPP && r != -ENOLCK)
+		return err_set(err, ERR_AUDIT, -r, "cannot lock the audit log '%s'", path);
+	r = fstat(fd, &st) == 0 ? 0 : errno;
+	(void)flock(fd, LOCK_UN);
+	if (r != 0)
+		return err_set(err, ERR_AUDIT, r, "cannot look at the audit log '%s'", path);
+	*ret_size = (uint64_t)st.st_size;
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
+int audit_head_read(const char *path, struct audit_head *ret, struct err *err)
+{
+	struct audit_tail tail;
+	uint64_t size;
+	FD_AUTO fd = -1;
+
+	if (log_open_still(path, &fd, &size, err) != 0)
+		return -1;
+	if (audit_tail_read(fd, size, path, &tail, err) != 0)
+		return -1;
+	*ret = tail.head;
+	return 0;
+}
+
+PRINTF_LIKE(3, 4)
+static bool broken(struct verifier *v, uint64_t line_no, const char *fmt, ...)
+{
+	va_list ap;
+
+	v->out->bad_line = line_no;
+	va_start(ap, fmt);
+	(void)vsnprintf(v->out->reason, sizeof(v->out->reason), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+static bool accept_record(struct verifier *v, const struct audit_line *line, uint64_t line_no)
+{
+	struct audit_head *head = &v->out->head;
+
+	head->seq = line->seq;
+	memcpy(head->sha256, line->sha256, sizeof(head->sha256));
+	v->out->records++;
+	if (v->want == NULL || line->seq != v->want->seq)
+		return true;
+	if (strcmp(line->sha256, v->want->sha256) != 0)
+		return broken(v, line_no, "record %llu is not the one of the head asked for",
+			      (unsigned long long)line->seq);
+	v->out->head_found = true;
+	return true;
+}
+
+/* The pending line must be the record that follows the head. */
+static bool judge_pending(struct verifier *v, uint64_t line_no)
+{
+	const struct audit_head *head = &v->out->head;
+
+	if (!v->pending)
+		return true;
+	v->pending = false;
+	if (!v->line.valid)
+		return broken(v, line_no,
+			      "not a record, and no recovered record after it says that it was "
+			      "torn");
+	if (v->line.seq != head->seq + 1)
+		return broken(v, line_no, "record %llu where %llu must be",
+			      (unsigned long long)v->line.seq, (unsigned long long)head->seq + 1);
+	if (strcmp(v->line.prev, head->sha256) != 0)
+		return broken(v, line_no, "prev is not the digest of the record before");
+	return accept_record(v, &v->line, line_no);
+}
+
+static bool closes(const struct audit_line *r, const struct audit_line *torn,
+		   const struct audit_head *head)
+{
+	return r->valid && r->recovered && torn->len > 0 && r->seq == head->seq + 1 &&
+	       r->torn_bytes == torn->len && strcmp(r->torn_sha256, torn->sha256) == 0 &&
+	       strcmp(r->prev, torn->sha256) == 0;
+}
+
+static bool take_line(struct verifier *v, const char *text, size_t len)
+{
+	struct audit_line line;
+
+	v->line_no++;
+	audit_line_parse(text, len, &line);
+	if (v->pending && closes(&line, &v->line, &v->out->head)) {
+		v->pending = false;
+		v->out->recovered++;
+		return accept_record(v, &line, v->line_no);
+	}
+	if (!judge_pending(v, v->line_no - 1))
+		return false;
+	v->line = line;
+	v->pending = true;
+	return true;
+}
+
+/* Lines of @buf up to @len; *ret_used: the bytes of whole lines. */
+static bool take_lines(struct verifier *v, const char *buf, size_t len, size_t *ret_used)
+{
+	size_t used = 0;
+	const char *nl;
+
+	while ((nl = memchr(buf + used, '\n', len - used)) != NULL) {
+		size_t n = (size_t)(nl - (buf + used));
+
+		if (n >= AUDIT_LINE_MAX)
+			break;
+		if (!take_line(v, buf + used, n))
+			return false;
+		used += n + 1;
+	}
+	*ret_used = used;
+	if (len - used >= AUDIT_LINE_MAX && judge_pending(v, v->line_no))
+		return broken(v, v->line_no + 1, "line of more than %zu bytes", AUDIT_LINE_MAX);
+	return len - used < AUDIT_LINE_MAX;
+}
+
+/* Return: 0 with *ret_sound, or -errno. */
+static int walk_lines(struct verifier *v, int fd, uint64_t size, bool *ret_sound)
+{
+	CLEANUP(freep) char *buf = malloc(CHUNK);
+	size_t have = 0;
+	uint64_t at = 0;
+
+	if (buf == NULL)
+		abort();
+	*ret_sound = false;
+	while (at < size) {
+		size_t room = CHUNK - have;
+		size_t want = size - at < room ? (size_t)(size - at) : room;
+		ssize_t n = pread(fd, buf + have, want, (off_t)at);
+		size_t used;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		at += (uint64_t)n;
+		have += (size_t)n;
+		if (!take_lines(v, buf, have, &used))
+			return 0;
+		memmove(buf, buf + used, have - used);
+		have -= used;
+	}
+	if (!judge_pending(v, v->line_no))
+		return 0;
+	if (have > 0)
+		(void)broken(v, v->line_no + 1,
+			     "torn: the last %zu bytes are no whole line; the next run closes it",
+			     have);
+	*ret_sound = have == 0;
+	return 0;
+}
+
+int audit_verify(const char *path, const struct audit_head *want, struct audit_verify *ret,
+		 struct err *err)
+{
+	struct audit_verify out = { 0 };
+	struct verifier v = { .want = want != NULL && want->seq > 0 ? want : NULL, .out = &out };
+	uint64_t size;
+	FD_AUTO fd = -1;
+	int r;
+
+	audit_head_init(&out.head);
+	if (log_open_still(path, &fd, &size, err) != 0)
+		return -1;
+	r = walk_lines(&v, fd, size, &out.ok);
+	if (r != 0)
+		return err_set(err, ERR_AUDIT, -r, "cannot read the audit log '%s'", path);
+	if (out.ok && v.want != NULL && !out.head_found)
+		out.ok = broken(&v, 0,
+				"the log ends at record %llu, before record %llu of the head "
+				"asked for",
+				(unsigned long long)out.head.seq, (unsigned long long)want->seq);
+	*ret = out;
+	return 0;
+}
