@@ -32,7 +32,8 @@ enum child_report_kind {
 struct child_report {
 	uint32_t kind;
 	uint32_t step;	 /* enum child_step */
-	uint32_t op;	 /* index into plan.ops or plan.sources, where the step has one */
+	uint32_t op;	 /* index, where the step has one: BUILD plan.ops, SOURCES plan.sources,
+			  * DESCRIPTORS stdio, SPAWN plan.rlimits */
 	int32_t errnum;	 /* positive errno */
 	int32_t status;	 /* wait status of the command (wait(2)) */
 	uint32_t pad;

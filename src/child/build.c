@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* build - the operations of the plan, one after the other, below the new root.
+ *
+ * Every path is resolved from the root's descriptor, component by component, without following
+ * a link and without leaving it. Things are created on file systems of ours alone: a plan that
+ * asks for one in a tree of the host is refused, whatever the modes there allow. */
+#include "child/ctx.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "sys/fs.h"
+#include "sys/mountapi.h"
+
+#define RESOLVE_INSIDE (RESOLVE_BENEATH | SYS_RESOLVE_PLAIN)
+
+/* Digits of a 64-bit number in base 8, and the NUL. */
+#define NUMBER_MAX 24
+
+/* What a sysctl says at most. */
+#define READBACK_MAX 256
+
+static const char *number_text(char buf[NUMBER_MAX], uint64_t n, unsigned base)
+{
+	char *p = buf + NUMBER_MAX - 1;
+
+	*p = '\0';
+	do {
+		*--p = (char)('0' + n % base);
+		n /= base;
+	} while (n != 0);
+	return p;
+}
+
+static int open_inside(const struct child_ctx *ctx, const char *path, uint64_t flags)
+{
+	if (path == NULL || path[0] != '/')
+		return -EINVAL;
+	return sys_openat2(ctx->root_fd, path[1] == '\0' ? "." : path + 1, flags, 0,
+			   RESOLVE_INSIDE);
+}
+
+/* The parent of @path, which must be ours to write to, and the last component in *name. */
+static int open_parent(const struct child_ctx *ctx, const char *path, const char **name)
+{
+	char dir[PATH_MAX];
+	struct file_id id;
+	const char *slash = path;
+	int fd, r;
+
+	if (path == NULL || path[0] != '/')
+		return -EINVAL;
+	for (const char *p = path; *p != '\0'; p++) {
+		if (*p == '/')
+			slash = p;
+	}
+	if (slash[1] == '\0' || slash - path >= (ptrdiff_t)sizeof(dir))
+		return -EINVAL;
+	*name = slash + 1;
+	memcpy(dir, path, (size_t)(slash - path));
+	dir[slash - path] = '\0';
+	fd = open_inside(ctx, slash == path ? "/" : dir, O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	r = sys_file_id(fd, "", AT_EMPTY_PATH, &id);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < ctx->n_own; i++) {
+		if (ctx->own[i].major == id.dev_major && ctx->own[i].minor == id.dev_minor)
+			return fd;
+	}
+	return -EXDEV;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = sys_write(fd, data, len);
+
+		if (n < 0)
+			return (int)n;
+		if (n == 0)
+			return -EIO;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Attach the detached @tree, which is used up, at the place of @op. */
+static int attach(const struct child_ctx *ctx, const struct plan_op *op, int tree)
+{
+	struct file_id id;
+	int target, r = 0;
+
+	/* With O_NOFOLLOW a link in the last component is opened itself, and then covered. */
+	target = open_inside(ctx, op->at, O_PATH | (op->over_link ? O_NOFOLLOW : 0));
+	if (target < 0)
+		return target;
+	if (op->has_expect) {
+		r = sys_file_id(target, "", AT_EMPTY_PATH, &id);
+		if (r == 0 && !file_id_same(&id, &op->expect))
+			r = -ESTALE;
+	}
+	if (r == 0)
+		r = sys_move_mount(tree, target);
+	(void)sys_close(target);
+	(void)sys_close(tree);
+	return r;
+}
+
+static int op_mkdir(struct child_ctx *ctx, const struct plan_op *op)
+{
+	const char *name;
+	int dir, r;
+
+	dir = open_parent(ctx, op->at, &name);
+	if (dir < 0)
+		return dir;
+	r = sys_mkdirat(dir, name, op->mode);
+	(void)sys_close(dir);
+	return r;
+}
+
+static int op_file(struct child_ctx *ctx, const struct plan_op *op)
+{
+	const char *name;
+	int dir, fd, r;
+
+	dir = open_parent(ctx, op->at, &name);
+	if (dir < 0)
+		return dir;
+	fd = sys_openat2(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, op->mode,
+			 RESOLVE_INSIDE);
+	(void)sys_close(dir);
+	if (fd < 0)
+		return fd;
+	r = write_all(fd, op->data, op->data_len);
+	(void)sys_close(fd);
+	return r;
+}
+
+static int op_symlink(struct child_ctx *ctx, const struct plan_op *op)
+{
+	const char *name;
+	int dir, r;
+
+	dir = open_parent(ctx, op->at, &name);
+	if (dir < 0)
+		return dir;
+	r = sys_symlinkat(op->data, dir, name);
+	(void)sys_close(dir);
+	return r;
+}
+
+static int op_tree(struct child_ctx *ctx, const struct plan_op *op)
+{
+	int tree;
+
+	if (op->source >= ctx->plan->n_sources)
+		return -EINVAL;
+	tree = ctx->plan->tree_fds[op->source];
+	/* Each clone is attached once. */
+	ctx->plan->tree_fds[op->source] = -1;
+	if (tree < 0)
+		return -EINVAL;
+	return attach(ctx, op, tree);
+}
+
+static int op_tmpfs(struct child_ctx *ctx, const struct plan_op *op)
+{
+	char bytes[NUMBER_MAX], inodes[NUMBER_MAX], mode[NUMBER_MAX];
+	int mount, r;
+
+	mount = child_make_tmpfs(number_text(bytes, op->bytes, 10),
+				 number_text(inodes, op->inodes, 10),
+				 number_text(mode, op->mode, 8), child_mount_attrs(op->attrs));
+	if (mount < 0)
+		return mount;
+	r = child_own_dev(ctx, mount);
+	if (r < 0)
+		return r;
+	return attach(ctx, op, mount);
+}
+
+static int op_devpts(struct child_ctx *ctx, const struct plan_op *op)
+{
+	int fs, mount, r;
+
+	/* Each mount is an instance of its own (Linux 4.7). */
+	fs = sys_fsopen("devpts");
+	if (fs < 0)
+		return fs;
+	r = sys_fsconfig_string(fs, "ptmxmode", "0666");
+	if (r == 0)
+		r = sys_fsconfig_string(fs, "mode", "0620");
+	if (r == 0)
+		r = sys_fsconfig_create(fs);
+	if (r < 0)
+		return r;
+	/* Its files are devices: no MOUNT_ATTR_NODEV. */
+	mount = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	(void)sys_close(fs);
+	if (mount < 0)
+		return mount;
+	return attach(ctx, op, mount);
+}
+
+static int op_proc(struct child_ctx *ctx, const struct plan_op *op)
+{
+	int proc = ctx->proc_fd;
+
+	ctx->proc_fd = -1;
+	if (proc < 0)
+		return -EINVAL;
+	return attach(ctx, op, proc);
+}
+
+static int op_bind(struct child_ctx *ctx, const struct plan_op *op)
+{
+	int fd, tree, r;
+
+	fd = open_inside(ctx, op->from, O_PATH);
+	if (fd < 0)
+		return fd;
+	tree = sys_open_tree(fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE);
+	(void)sys_close(fd);
+	if (tree < 0)
+		return tree;
+	r = child_restrict_tree(tree, op->attrs);
+	if (r < 0)
+		return r;
+	return attach(ctx, op, tree);
+}
+
+static int op_write(struct child_ctx *ctx, const struct plan_op *op)
+{
+	char got[READBACK_MAX];
+	ssize_t n;
+	int fd, r;
+
+	fd = open_inside(ctx, op->at, O_WRONLY);
+	if (fd < 0)
+		return fd;
+	n = sys_write(fd, op->data, op->data_len);
+	r = sys_close(fd);
+	if (n < 0)
+		return (int)n;
+	if (r < 0)
+		return r;
+	if (n != (ssize_t)op->data_len)
+		return -EIO;
+	/* The kernel may take a value and hold another, clamped one. */
+	fd = open_inside(ctx, op->at, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	n = sys_read(fd, got, sizeof(got));
+	(void)sys_close(fd);
+	if (n < 0)
+		return (int)n;
+	for (uint32_t i = 0;; i++) {
+		const char want = i < op->data_len ? op->data[i] : '\n';
+		const char have = i < n ? got[i] : '\n';
+
+		if (want != have)
+			return -EIO;
+		if (want == '\n')
+			return 0;
+	}
+}
+
+static int (*const ops[PLAN_OP_MAX])(struct child_ctx *ctx, const struct plan_op *op) = {
+	[PLAN_OP_MKDIR] = op_mkdir,   [PLAN_OP_FILE] = op_file,	  [PLAN_OP_SYMLINK] = op_symlink,
+	[PLAN_OP_TREE] = op_tree,     [PLAN_OP_TMPFS] = op_tmpfs, [PLAN_OP_DEVPTS] = op_devpts,
+	[PLAN_OP_PROC] = op_proc,     [PLAN_OP_BIND] = op_bind,	  [PLAN_OP_WRITE] = op_write,
+};
+
+int child_build_tree(struct child_ctx *ctx)
+{
+	const struct plan *plan = ctx->plan;
+	/* Modes are the plan's, to the bit. */
+	const unsigned mask = sys_umask(0);
+
+	for (uint32_t i = 0; i < plan->n_ops; i++) {
+		const struct plan_op *op = &plan->ops[i];
+		int r;
+
+		ctx->op = i;
+		if ((unsigned)op->kind >= PLAN_OP_MAX || ops[op->kind] == NULL)
+			return -EINVAL;
+		r = ops[op->kind](ctx, op);
+		if (r < 0)
+			return r;
+	}
+	(void)sys_umask(mask);
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* ctx - what the steps of the child hand to each other. Private to child/.
+ *
+ * A step returns 0 or -errno. Nothing is closed on failure: the process ends, and with it every
+ * descriptor, detached tree and namespace. */
+#pragma once
+
+#include <stdint.h>
+
+#include "child/child.h"
+
+/* File systems of ours that may be written to while the tree is built. */
+#define CHILD_OWN_DEVS_MAX 16
+
+struct child_dev {
+	uint32_t major, minor;
+};
+
+struct child_ctx {
+	const struct plan *plan;
+	int control;
+	int stdio[3];
+	uint32_t op; /* index for the report, where the running step has one */
+
+	uint64_t nofile_soft; /* to be restored in the command, with nofile_raised */
+	int nofile_raised;
+
+	int root_fd; /* the new root, from ROOT to DESCRIPTORS */
+	int proc_fd; /* detached, from PROC until it is attached, or -1 */
+
+	struct child_dev own[CHILD_OWN_DEVS_MAX];
+	uint32_t n_own;
+};
+
+/* source.c */
+int child_make_private(struct child_ctx *ctx);
+int child_clone_sources(struct child_ctx *ctx);
+unsigned child_mount_attrs(unsigned plan_attrs);
+int child_restrict_tree(int tree, unsigned plan_attrs);
+
+/* identity.c */
+int child_take_identity(struct child_ctx *ctx);
+int child_set_death_signal(struct child_ctx *ctx);
+int child_start_session(struct child_ctx *ctx);
+int child_join_keyring(struct child_ctx *ctx);
+int child_set_hostname(struct child_ctx *ctx);
+int child_raise_loopback(struct child_ctx *ctx);
+int child_drop_privileges(struct child_ctx *ctx);
+
+/* root.c */
+int child_make_tmpfs(const char *bytes, const char *inodes, const char *mode, unsigned attrs);
+int child_own_dev(struct child_ctx *ctx, int mount);
+int child_attach_root(struct child_ctx *ctx);
+int child_make_proc(struct child_ctx *ctx);
+int child_pivot_root(struct child_ctx *ctx);
+int child_seal_root(struct child_ctx *ctx);
+int child_enter_workdir(struct child_ctx *ctx);
+int child_set_descriptors(struct child_ctx *ctx);
+
+/* build.c */
+int child_build_tree(struct child_ctx *ctx);
+
+/* init.c */
+int child_spawn_command(struct child_ctx *ctx);
+
+/* steps.c */
+int child_send_report(const struct child_ctx *ctx, const struct child_report *report);
+/* child_recv_order() - exactly one record; -ECANCELED at end of file, -EPROTO for anything that
+ * is not one. */
+int child_recv_order(const struct child_ctx *ctx, struct child_order *ret);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* init - start the command and stay as pid 1 until it ends.
+ *
+ * Init reaps, passes signals on and watches the control socket; limits, time and policy are the
+ * supervisor's. When init ends, for whatever reason, the kernel ends everything inside. It has
+ * the command's uid, no capability, and takes no input from inside but the ends of children. */
+#include "child/ctx.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "sys/clone.h"
+#include "sys/fs.h"
+#include "sys/process.h"
+#include "sys/sock.h"
+
+#define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig) - 1))
+
+/* The frames of command_main() and its calls, which are small; the kernel builds the stack of
+ * the new program elsewhere. */
+#define COMMAND_STACK 8192
+
+enum command_phase {
+	COMMAND_SETUP = 0, /* ended here: no command */
+	COMMAND_EXEC,	   /* execve was called; with errnum 0 it did not return */
+};
+
+/* Shared between init and the command until execve. */
+struct command {
+	const struct child_ctx *ctx;
+	volatile enum command_phase phase;
+	volatile int errnum;
+	volatile uint32_t op; /* index into plan.rlimits */
+};
+
+static int apply_rlimit(const struct plan_rlimit *lim)
+{
+	struct sys_rlimit now, want = { lim->soft, lim->hard };
+	int r = sys_rlimit_get(lim->resource, &now);
+
+	if (r < 0)
+		return r;
+	/* The plan says "at most"; a caller that is bound more tightly stays so. */
+	if (want.hard > now.hard)
+		want.hard = now.hard;
+	if (want.soft > want.hard)
+		want.soft = want.hard;
+	return sys_rlimit_set(lim->resource, &want);
+}
+
+static int restore_nofile(const struct child_ctx *ctx)
+{
+	struct sys_rlimit lim;
+	int r;
+
+	if (!ctx->nofile_raised)
+		return 0;
+	r = sys_rlimit_get(RLIMIT_NOFILE, &lim);
+	if (r < 0)
+		return r;
+	lim.soft = ctx->nofile_soft;
+	return sys_rlimit_set(RLIMIT_NOFILE, &lim);
+}
+
+static int command_setup(struct command *cmd)
+{
+	const struct plan *plan = cmd->ctx->plan;
+	int r;
+
+	/* Its own process group, so that a signal reaches it and its children and not init. */
+	r = sys_setpgid(0, 0);
+	if (r < 0)
+		return r;
+	r = restore_nofile(cmd->ctx);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < plan->n_rlimits; i++) {
+		cmd->op = i;
+		r = apply_rlimit(&plan->rlimits[i]);
+		if (r < 0)
+			return r;
+	}
+	return sys_sigmask_set(0);
+}
+
+/* In memory shared with init, which stands still meanwhile: writes go to @arg alone. */
+static void command_main(void *arg)
+{
+	struct command *cmd = arg;
+	const struct plan *plan = cmd->ctx->plan;
+	int r = command_setup(cmd);
+
+	if (r == 0) {
+		cmd->phase = COMMAND_EXEC;
+		r = sys_execve(plan->exe, plan->argv, plan->envp);
+	}
+	cmd->errnum = -r;
+	sys_exit_group(127);
+}
+
+/* Returns the command's pid once it runs. */
+static int start_command(struct child_ctx *ctx)
+{
+	_Alignas(16) unsigned char stack[COMMAND_STACK];
+	struct command cmd = { .ctx = ctx };
+	struct child_report report = { .kind = CHILD_REPORT_EXEC, .step = CHILD_STEP_SPAWN };
+	long pid;
+	int r;
+
+	pid = sys_vfork_fn(stack + sizeof(stack), command_main, &cmd);
+	if (pid < 0)
+		return (int)pid;
+	ctx->op = cmd.op;
+	if (cmd.phase == COMMAND_SETUP)
+		return cmd.errnum != 0 ? -cmd.errnum : -ECHILD;
+	if (cmd.errnum != 0) {
+		report.kind = CHILD_REPORT_NOEXEC;
+		report.errnum = cmd.errnum;
+		(void)child_send_report(ctx, &report);
+		sys_exit_group(127);
+	}
+	r = child_send_report(ctx, &report);
+	return r < 0 ? r : (int)pid;
+}
+
+static _Noreturn void command_ended(const struct child_ctx *ctx, int status)
+{
+	struct child_report report = {
+		.kind = CHILD_REPORT_EXITED,
+		.step = CHILD_STEP_SPAWN,
+		.status = status,
+	};
+	struct rusage ru;
+
+	if (sys_rusage_children(&ru) == 0) {
+		report.utime_us = (uint64_t)ru.ru_utime.tv_sec * 1000000 +
+				  (uint64_t)ru.ru_utime.tv_usec;
+		report.stime_us = (uint64_t)ru.ru_stime.tv_sec * 1000000 +
+				  (uint64_t)ru.ru_stime.tv_usec;
+		report.max_rss_bytes = (uint64_t)ru.ru_maxrss * 1024;
+	}
+	(void)child_send_report(ctx, &report);
+	sys_exit_group(0);
+}
+
+/* Reap whatever has ended; does not return when the command is among it. */
+static void reap(const struct child_ctx *ctx, int command)
+{
+	int status, pid;
+
+	while ((pid = sys_wait_any(&status)) > 0) {
+		if (pid == command)
+			command_ended(ctx, status);
+	}
+	/* The command is always there to be waited for until it is reaped above. */
+	if (pid < 0)
+		sys_exit_group(125);
+}
+
+static void take_order(const struct child_ctx *ctx, int command)
+{
+	struct child_order order = { 0 };
+
+	/* End of file is the death of the supervisor; anything unknown is an end as well. */
+	if (child_recv_order(ctx, &order) < 0 || order.kind != CHILD_ORDER_SIGNAL ||
+	    order.arg < 1 || order.arg > SYS_SIGNAL_MAX)
+		sys_exit_group(125);
+	/* The group may be empty while the command, a zombie, is about to be reaped. */
+	(void)sys_kill(-command, (int)order.arg);
+}
+
+static _Noreturn void watch(const struct child_ctx *ctx, int signals, int command)
+{
+	struct sys_pollfd fds[2] = {
+		{ .fd = ctx->control, .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+	};
+	struct signalfd_siginfo info;
+	ssize_t r;
+
+	for (;;) {
+		if (sys_poll(fds, 2) < 0)
+			sys_exit_group(125);
+		if (fds[1].revents != 0) {
+			/* One reading stands for any number of children. */
+			r = sys_read(signals, &info, sizeof(info));
+			if (r < 0 && r != -EAGAIN)
+				sys_exit_group(125);
+			reap(ctx, command);
+		}
+		if (fds[0].revents != 0)
+			take_order(ctx, command);
+	}
+}
+
+int child_spawn_command(struct child_ctx *ctx)
+{
+	int signals, command;
+
+	/* Before the command: its end must not be missed. The supervisor blocked every signal
+	 * before clone, and they stay blocked here. */
+	signals = sys_signalfd(SIGNAL_BIT(SIGCHLD));
+	if (signals < 0)
+		return signals;
+	command = start_command(ctx);
+	if (command < 0)
+		return command;
+	/* Init must not hold the pipes of the command open. */
+	for (int fd = 0; fd < 3; fd++)
+		(void)sys_close(fd);
+	watch(ctx, signals, command);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* steps - the order in which a cloned process becomes a sandbox.
+ *
+ * One table, one loop. A step that fails is reported and ends the process; there is no way on
+ * past it, and the command is started by the last row alone. */
+#include "child/ctx.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "sys/process.h"
+#include "sys/sock.h"
+
+#define CHILD_EXIT_FAILED 125
+
+int child_send_report(const struct child_ctx *ctx, const struct child_report *report)
+{
+	ssize_t n = sys_send(ctx->control, report, sizeof(*report));
+
+	if (n < 0)
+		return (int)n;
+	return n == (ssize_t)sizeof(*report) ? 0 : -EPROTO;
+}
+
+int child_recv_order(const struct child_ctx *ctx, struct child_order *ret)
+{
+	/* Room for more than a record, so that a longer packet is not cut down to a valid one. */
+	struct child_order buf[2] = { { 0 }, { 0 } };
+	ssize_t n = sys_recv(ctx->control, buf, sizeof(buf));
+
+	if (n < 0)
+		return (int)n;
+	if (n == 0)
+		return -ECANCELED;
+	if (n != (ssize_t)sizeof(buf[0]))
+		return -EPROTO;
+	*ret = buf[0];
+	return 0;
+}
+
+static int wait_token(const struct child_ctx *ctx, uint32_t kind)
+{
+	struct child_order order = { 0 };
+	int r = child_recv_order(ctx, &order);
+
+	if (r < 0)
+		return r;
+	return order.kind == kind && order.arg == 0 ? 0 : -EPROTO;
+}
+
+static int wait_ids(struct child_ctx *ctx)
+{
+	return wait_token(ctx, CHILD_ORDER_IDS_WRITTEN);
+}
+
+static int wait_start(struct child_ctx *ctx)
+{
+	const struct child_report ready = { .kind = CHILD_REPORT_READY };
+	int r = child_send_report(ctx, &ready);
+
+	if (r < 0)
+		return r;
+	return wait_token(ctx, CHILD_ORDER_START);
+}
+
+static const struct step {
+	enum child_step step;
+	int (*fn)(struct child_ctx *ctx);
+} steps[] = {
+	/* Before the first mount is cloned: what the host mounts from here on must not appear,
+	 * least of all read-write below a tree made read-only. */
+	{ CHILD_STEP_PROPAGATION, child_make_private },
+	/* Needs no id mapping, so it overlaps with the supervisor writing the maps; as the
+	 * caller's own kernel id, because a mapped one may not reach the caller's directories. */
+	{ CHILD_STEP_SOURCES, child_clone_sources },
+	{ CHILD_STEP_WAIT_IDS, wait_ids },
+	/* Before anything is created: what we make belongs to the final identity. */
+	{ CHILD_STEP_IDENTITY, child_take_identity },
+	/* After the credentials, whose change clears it. A supervisor that died before this is
+	 * seen as end of file at WAIT_START. */
+	{ CHILD_STEP_DEATH_SIGNAL, child_set_death_signal },
+	{ CHILD_STEP_SESSION, child_start_session },
+	{ CHILD_STEP_KEYRING, child_join_keyring },
+	{ CHILD_STEP_HOSTNAME, child_set_hostname },
+	{ CHILD_STEP_LOOPBACK, child_raise_loopback },
+	{ CHILD_STEP_ROOT, child_attach_root },
+	/* While the host's own proc is still in this namespace: without a fully visible one the
+	 * kernel refuses to mount another. */
+	{ CHILD_STEP_PROC, child_make_proc },
+	/* From here on no host path exists; destinations cannot be raced. */
+	{ CHILD_STEP_PIVOT, child_pivot_root },
+	{ CHILD_STEP_BUILD, child_build_tree },
+	/* After the last thing was created in the root. */
+	{ CHILD_STEP_SEAL, child_seal_root },
+	{ CHILD_STEP_WORKDIR, child_enter_workdir },
+	/* Closes every descriptor of the steps above. */
+	{ CHILD_STEP_DESCRIPTORS, child_set_descriptors },
+	/* After the last mount and sysctl. */
+	{ CHILD_STEP_PRIVILEGES, child_drop_privileges },
+	{ CHILD_STEP_WAIT_START, wait_start },
+	{ CHILD_STEP_SPAWN, child_spawn_command },
+};
+
+_Static_assert(sizeof(steps) / sizeof(steps[0]) == CHILD_STEP_MAX - 1, "a step is missing");
+
+_Noreturn void child_main(void *arg)
+{
+	const struct child_args *args = arg;
+	struct child_ctx ctx = {
+		.plan = args->plan,
+		.control = args->control,
+		.stdio = { args->stdio[0], args->stdio[1], args->stdio[2] },
+		.root_fd = -1,
+		.proc_fd = -1,
+	};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		int r;
+
+		ctx.op = 0;
+		r = steps[i].fn(&ctx);
+		if (r < 0) {
+			const struct child_report failed = {
+				.kind = CHILD_REPORT_FAILED,
+				.step = steps[i].step,
+				.op = ctx.op,
+				.errnum = -r,
+			};
+
+			/* Nobody is left to tell when this fails too. */
+			(void)child_send_report(&ctx, &failed);
+			break;
+		}
+	}
+	sys_exit_group(CHILD_EXIT_FAILED);
+}
