@@ -266,12 +266,13 @@ def mutable(declaration):
         return False
     if re.match(r"\s*(struct|union|enum)\s+\w+\s*$", declarator):
         return False
+    # A function by the name of its type: types ending in _fn are functions, not pointers.
+    if re.match(r"\s*(extern\s+)?\w+_fn\s+\w+\s*$", declaration):
+        return False
     if re.search(r"\(\s*\*[\s\w]*\bconst\b[^)]*\)\s*\(", declarator):
         return False
-    if "(" in declarator and not re.search(r"\(\s*\*", declarator.split("(", 1)[0] + "("):
-        # A prototype, unless it is a pointer to a function.
-        if not re.search(r"^[^(]*\(\s*\*", declarator):
-            return False
+    if "(" in declarator and not re.search(r"^[^(]*\(\s*\*", declarator):
+        return False  # a prototype; "(*" makes it a pointer to a function
     return "const" not in declarator.rsplit("*", 1)[-1]
 
 
@@ -305,12 +306,14 @@ def check_calls(path, text):
 def check_cloexec(path, text):
     if folder_of(path) == "tests":
         return
-    code = no_directives(strip(text))
+    stripped = strip(text)
+    macros = re.findall(r"^#[ \t]*define[ \t]+(\w+)(?:[^\n]*\\\n)*[^\n]*CLOEXEC", stripped, flags=re.M)
+    code = no_directives(stripped)
     bodies = functions(code)
     names = " ".join(f"{n} sys_{n}" for n in CLOEXEC_CALLS.split())
     for match in calls(code, names):
         arguments = call_arguments(code, match.end() - 1)
-        if "CLOEXEC" in arguments:
+        if "CLOEXEC" in arguments or any(m in re.findall(r"\w+", arguments) for m in macros):
             continue
         scope = ""
         parameters = ""
@@ -384,8 +387,10 @@ CHECKS = {
             ("src/run/a.c", "static int (*hook)(int a);\n"),
             ("src/run/a.c", BODY % "\tstatic char buf[9];\n"),
             ("src/run/a.c", "extern char **environ;\n"),
+            ("src/run/a.c", "static hook_fn *hook;\n"),
         ],
         [
+            ("src/run/a.h", "hook_fn hook_one;\n"),
             ("src/run/a.c", "static const int count = 1;\nint f(int a);\nstruct x;\n"),
             ("src/run/a.c", 'static const char *const names[] = { "a;b" };\n'),
             ("src/run/a.c", "static const struct row {\n\tint a;\n} rows[] = { { 1 } };\n"),
@@ -419,10 +424,12 @@ CHECKS = {
             ("src/run/a.c", BODY % "\tfd = open(p, O_RDONLY);\n"),
             ("src/run/a.c", BODY % "\tif (pipe2(fds, O_NONBLOCK) < 0)\n\t\treturn;\n"),
             ("src/run/a.c", BODY % "\tint flags = O_RDONLY;\n\tfd = open(p, flags);\n"),
+            ("src/run/a.c", "#define F (O_PATH)\n" + BODY % "\tfd = open(p, F);\n"),
         ],
         [
             ("src/run/a.c", BODY % "\tfd = openat(d, p,\n\t\tO_RDONLY | O_CLOEXEC);\n"),
             ("src/run/a.c", BODY % "\tint flags = O_CLOEXEC;\n\tfd = open(p, flags);\n"),
+            ("src/run/a.c", "#define F (O_PATH | O_CLOEXEC)\n" + BODY % "\tfd = open(p, F);\n"),
             ("src/sys/a.c", "int sys_openat(int d, const char *p, int flags)\n{\n\treturn openat(d, p, flags);\n}\n"),
             ("tests/a.c", BODY % "\tfd = open(p, O_RDONLY);\n"),
         ],
