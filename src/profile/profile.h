@@ -102,18 +102,21 @@ struct profile_limit {
 	uint64_t value;
 };
 
+typedef ARRAY_OF(struct profile_trap) profile_traps;
+typedef ARRAY_OF(struct profile_name) profile_names;
+
 struct profile_sandbox {
 	ARRAY_OF(struct profile_root) roots;
-	ARRAY_OF(struct profile_trap) hide;	/* defaults, then the file's own */
-	ARRAY_OF(struct profile_trap) freeze;	/* the same */
-	ARRAY_OF(struct profile_trap) except; /* wins over both */
+	profile_traps hide;   /* defaults, then the file's own */
+	profile_traps freeze; /* the same */
+	profile_traps except; /* wins over both */
 	uint64_t scratch_bytes;			/* never 0: never unlimited */
 	uint64_t scratch_files;
 	const char *workdir; /* virtual path, or NULL */
 	struct profile_pos workdir_pos;
-	ARRAY_OF(struct profile_name) env_pass; /* names or globs */
+	profile_names env_pass; /* names or globs */
 	ARRAY_OF(struct profile_env) env_set;
-	ARRAY_OF(struct profile_name) env_deny;
+	profile_names env_deny;
 	enum profile_network network;
 	struct profile_pos network_pos;
 	struct profile_limit timeout_ms; /* unset: none */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* block - the tables of the two blocks, and what the files of this floor share. */
+#pragma once
+
+#include "profile/schema.h"
+
+extern const struct schema_map block_sandbox_map;
+extern const struct schema_map block_permissions_map;
+extern const struct schema_map block_root_map;
+extern const struct schema_map block_rule_map;
+
+schema_parse_fn block_parse_params;      /* fills the context */
+schema_parse_fn block_parse_sandbox;     /* struct profile_sandbox */
+schema_parse_fn block_parse_permissions; /* struct profile_permissions */
+schema_parse_fn block_parse_roots;       /* struct profile_sandbox */
+
+/* block_host_path() - host path text made absolute and canonical: relative to the profile's
+ * folder, or below the caller's home. Text only; nothing is looked up. */
+MUST_CHECK int block_host_path(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+			       const char *text, const char **ret);
+
+/* block_virtual_path() - a canonical absolute path as seen inside, after ${...}. */
+MUST_CHECK int block_virtual_path(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+				  const char **ret);
+
+/* block_rule_build() - one item of `rules` into @rule. */
+MUST_CHECK int block_rule_build(struct schema_ctx *c, const struct yaml_node *item,
+				struct profile_rule *rule);
+/* block_rule_path() - one path of a rule. @subtree: without slash star star too. */
+MUST_CHECK int block_rule_path(struct schema_ctx *c, const char *key, const struct yaml_node *item,
+			       bool subtree, struct profile_rule *rule);
+/* block_rule_any_command() - the list ["*"]. */
+void block_rule_any_command(struct arena *a, struct profile_rule *rule);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "profile/dump.h"
+
+#include <stdlib.h>
+
+static const char *const mode_words[] = {
+	[PROFILE_MODE_RO] = "ro", [PROFILE_MODE_RW] = "rw", [PROFILE_MODE_RIGHTS] = "rights"
+};
+static const char *const network_words[] = {
+	[PROFILE_NETWORK_NONE] = "none", [PROFILE_NETWORK_HOST] = "host"
+};
+static const char *const verdict_words[] = {
+	[PROFILE_DENY] = "deny", [PROFILE_INTERRUPT] = "interrupt", [PROFILE_ALLOW] = "allow"
+};
+
+static json_t *need(json_t *v)
+{
+	if (v == NULL)
+		abort();
+	return v;
+}
+
+static json_t *number(uint64_t v)
+{
+	return need(json_integer((json_int_t)v)); /* schema_number() keeps it below INT64_MAX */
+}
+
+static json_t *limit(const struct profile_limit *l)
+{
+	return l->set ? number(l->value) : need(json_null());
+}
+
+static void append(json_t *list, json_t *v)
+{
+	if (json_array_append_new(list, v) != 0)
+		abort();
+}
+
+static json_t *traps_json(const struct profile_trap *v, size_t n)
+{
+	json_t *list = need(json_array());
+
+	for (size_t i = 0; i < n; i++)
+		append(list, json_text(v[i].pattern));
+	return list;
+}
+
+static json_t *names_json(const struct profile_name *v, size_t n)
+{
+	json_t *list = need(json_array());
+
+	for (size_t i = 0; i < n; i++)
+		append(list, json_text(v[i].name));
+	return list;
+}
+
+static json_t *roots_json(const struct profile_sandbox *s)
+{
+	json_t *list = need(json_array());
+
+	for (size_t i = 0; i < s->roots.n; i++) {
+		const struct profile_root *r = &s->roots.v[i];
+		json_t *o = need(json_object());
+
+		json_put(o, "path", json_text(r->path));
+		json_put(o, "at", json_text(r->at));
+		json_put(o, "mode", json_text(mode_words[r->mode]));
+		json_put(o, "optional", json_boolean(r->optional));
+		append(list, o);
+	}
+	return list;
+}
+
+static json_t *env_json(const struct profile_sandbox *s)
+{
+	json_t *o = need(json_object());
+	json_t *set = need(json_object());
+
+	for (size_t i = 0; i < s->env_set.n; i++)
+		json_put(set, s->env_set.v[i].name, json_text(s->env_set.v[i].value));
+	json_put(o, "pass", names_json(s->env_pass.v, s->env_pass.n));
+	json_put(o, "set", set);
+	json_put(o, "deny", names_json(s->env_deny.v, s->env_deny.n));
+	return o;
+}
+
+json_t *profile_sandbox_json(const struct profile *p)
+{
+	const struct profile_sandbox *s = &p->sandbox;
+	json_t *o = need(json_object());
+	json_t *protect = need(json_object());
+	json_t *scratch = need(json_object());
+	json_t *limits = need(json_object());
+
+	json_put(protect, "hide", traps_json(s->hide.v, s->hide.n));
+	json_put(protect, "freeze", traps_json(s->freeze.v, s->freeze.n));
+	json_put(protect, "except", traps_json(s->except.v, s->except.n));
+	json_put(scratch, "size", number(s->scratch_bytes));
+	json_put(scratch, "files", number(s->scratch_files));
+	json_put(limits, "timeout_ms", limit(&s->timeout_ms));
+	json_put(limits, "output_bytes", limit(&s->output_bytes));
+	json_put(o, "base", json_text("host"));
+	json_put(o, "roots", roots_json(s));
+	json_put(o, "protect", protect);
+	json_put(o, "scratch", scratch);
+	json_put(o, "workdir", json_text(s->workdir));
+	json_put(o, "env", env_json(s));
+	json_put(o, "network", json_text(network_words[s->network]));
+	json_put(o, "limits", limits);
+	json_put(o, "hostname", json_text(s->hostname));
+	return o;
+}
+
+static json_t *rule_json(const struct profile_rule *r)
+{
+	json_t *o = need(json_object());
+	json_t *actions = need(json_array());
+	json_t *paths = need(json_array());
+	json_t *commands = need(json_array());
+
+	for (size_t i = 0; i < ACTION_MAX; i++) {
+		if ((r->actions & ACTION_BIT(i)) != 0)
+			append(actions, json_text(action_name((enum action)i)));
+	}
+	for (size_t i = 0; i < r->paths.n; i++)
+		append(paths, json_text(r->paths.v[i].text));
+	for (size_t i = 0; i < r->commands.n; i++) {
+		const struct profile_command *cmd = &r->commands.v[i];
+		json_t *words = need(json_array());
+
+		for (size_t j = 0; j < cmd->n; j++)
+			append(words, json_text(cmd->words[j]));
+		append(commands, words);
+	}
+	json_put(o, "actions", actions);
+	json_put(o, "paths", paths);
+	json_put(o, "commands", commands);
+	json_put(o, "any_host", json_boolean(r->any_host));
+	json_put(o, "mode", json_text(verdict_words[r->mode]));
+	return o;
+}
+
+json_t *profile_permissions_json(const struct profile *p)
+{
+	json_t *o = need(json_object());
+	json_t *agents = need(json_object());
+
+	for (size_t i = 0; i < p->permissions.agents.n; i++) {
+		const struct profile_agent *agent = &p->permissions.agents.v[i];
+		json_t *one = need(json_object());
+		json_t *rules = need(json_array());
+
+		for (size_t j = 0; j < agent->rules.n; j++)
+			append(rules, rule_json(&agent->rules.v[j]));
+		json_put(one, "allow_all", json_boolean(agent->allow_all));
+		json_put(one, "rules", rules);
+		json_put(agents, agent->id, one);
+	}
+	json_put(o, "default_deny", json_true());
+	json_put(o, "agents", agents);
+	return o;
+}

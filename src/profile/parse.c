@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "codec/json.h"
+#include "profile/block.h"
+#include "profile/dump.h"
+
+#define LEAST "the least profile is {sandbox: {roots: [.]}, permissions: {agents: {me: allow}}}"
+
+static int parse_version(struct schema_ctx *c, const struct schema_row *row,
+			 const struct yaml_pair *p, void *field)
+{
+	(void)row;
+	(void)field;
+	if (p->value->kind != YAML_SCALAR || !p->value->plain || strcmp(p->value->text, "1") != 0)
+		return schema_fail(c, p->value, "'version' can only be 1, not %s",
+				   schema_got(c, p->value));
+	return 0;
+}
+
+/* In the order of need: the blocks use the params. */
+static const struct schema_row rows[] = {
+	{ .key = "version",
+	  .parse = parse_version,
+	  .type = "1",
+	  .help = "of the profile's language (absent: 1)" },
+	{ .key = "params",
+	  .parse = block_parse_params,
+	  .shape = SCHEMA_SHAPE_NAMED,
+	  .sub = &param_map,
+	  .type = "map",
+	  .help = "the names that ${...} may use" },
+	{ .key = "sandbox",
+	  .parse = block_parse_sandbox,
+	  .offset = offsetof(struct profile, sandbox),
+	  .sub = &block_sandbox_map,
+	  .required = "no 'sandbox' block; " LEAST,
+	  .type = "map",
+	  .help = "the boundary: what exists at all" },
+	{ .key = "permissions",
+	  .parse = block_parse_permissions,
+	  .offset = offsetof(struct profile, permissions),
+	  .sub = &block_permissions_map,
+	  .required = "no 'permissions' block; " LEAST,
+	  .type = "map",
+	  .help = "the authorisation: which agent may do what" },
+};
+
+static const struct schema_map root_map = SCHEMA_MAP("a profile", rows);
+
+const struct schema_map *schema_root(void)
+{
+	return &root_map;
+}
+
+static void profile_hash(struct profile *p)
+{
+	JSON_AUTO *sandbox = profile_sandbox_json(p);
+	JSON_AUTO *permissions = profile_permissions_json(p);
+
+	json_canonical_sha256(sandbox, p->sandbox_sha256);
+	json_canonical_sha256(permissions, p->permissions_sha256);
+}
+
+int profile_parse(struct arena *a, const struct profile_source *src, const char *name,
+		  const char *dir, const char *text, size_t len, const struct profile **ret,
+		  struct err *err)
+{
+	struct schema_ctx c = { .a = a, .file = name, .dir = dir, .src = src, .err = err };
+	struct profile *p = arena_new(a, struct profile);
+	const struct yaml_node *root;
+
+	if (yaml_parse(a, name, text, len, &root, err) != 0)
+		return -1;
+	param_predeclare(&c);
+	if (schema_walk(&c, &root_map, root, p) != 0 || param_given_check(&c) != 0)
+		return -1;
+	profile_hash(p);
+	*ret = p;
+	return 0;
+}
+
+const struct profile_agent *profile_agent_find(const struct profile *p, const char *id)
+{
+	for (size_t i = 0; i < p->permissions.agents.n; i++) {
+		if (strcmp(p->permissions.agents.v[i].id, id) == 0)
+			return &p->permissions.agents.v[i];
+	}
+	return NULL;
+}

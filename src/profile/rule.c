@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/suggest.h"
+#include "profile/block.h"
+
+struct rule_text {
+	const struct yaml_pair *operations;
+	const struct yaml_pair *paths;
+	const struct yaml_pair *commands;
+	const struct yaml_pair *hosts;
+	enum profile_verdict mode;
+};
+
+static const struct schema_word modes[] = { { "allow", PROFILE_ALLOW },
+					    { "deny", PROFILE_DENY },
+					    { "interrupt", PROFILE_INTERRUPT },
+					    { NULL, 0 } };
+
+static const struct schema_row rows[] = {
+	{ .key = "operations",
+	  .parse = schema_parse_pair,
+	  .offset = offsetof(struct rule_text, operations),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of read, write, execute, connect",
+	  .required = "a rule needs 'operations': a list of read, write, execute or connect",
+	  .help = "what the rule is about" },
+	{ .key = "paths",
+	  .parse = schema_parse_pair,
+	  .offset = offsetof(struct rule_text, paths),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of virtual paths",
+	  .help = "for read and write: PATH, or PATH/** for all below it too" },
+	{ .key = "commands",
+	  .parse = schema_parse_pair,
+	  .offset = offsetof(struct rule_text, commands),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of commands",
+	  .help = "for execute: words; the last may be '*' for any further arguments" },
+	{ .key = "hosts",
+	  .parse = schema_parse_pair,
+	  .offset = offsetof(struct rule_text, hosts),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of hosts",
+	  .help = "for connect: [\"*\"], whatever the sandbox allows" },
+	{ .key = "mode",
+	  .parse = schema_parse_word,
+	  .offset = offsetof(struct rule_text, mode),
+	  .words = modes,
+	  .type = "word",
+	  .required = "a rule needs a 'mode': allow, deny or interrupt",
+	  .help = "what happens when the rule is the first that matches" },
+};
+
+const struct schema_map block_rule_map = SCHEMA_MAP("a rule", rows);
+
+static int operation_add(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+			 void *out)
+{
+	struct profile_rule *rule = out;
+	const char *best = NULL;
+	const char *s;
+	size_t distance = 0;
+
+	if (schema_scalar(c, key, n, &s) != 0)
+		return -1;
+	for (size_t op = 0; op < OPERATION_MAX; op++) {
+		const char *word = action_operation_name((enum action_operation)op);
+
+		if (strcmp(word, s) == 0 && op == OPERATION_HOST)
+			return schema_fail(c, n,
+					   "operation 'host': host tools are not part of this "
+					   "version");
+		if (strcmp(word, s) == 0) {
+			rule->actions |= action_operation_set((enum action_operation)op);
+			return 0;
+		}
+		if (op != OPERATION_HOST)
+			suggest_best(s, word, &best, &distance);
+	}
+	if (best != NULL)
+		return schema_fail(c, n, "unknown operation '%.80s' (did you mean '%s'?)", s, best);
+	return schema_fail(c, n, "unknown operation '%.80s': read, write, execute or connect", s);
+}
+
+/* Glob characters that no mount can stand for. */
+static int finer_check(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+		       const char *s)
+{
+	if (s[strcspn(s, "*?[]{}")] == '\0')
+		return 0;
+	return schema_fail(c, n,
+			   "'%s': '%.200s': patterns finer than PATH/** are not enforced by this "
+			   "version",
+			   key, s);
+}
+
+static bool has_dotdot(const char *s)
+{
+	for (; *s != '\0'; s += strcspn(s, "/"), s += *s == '/') {
+		if (strcspn(s, "/") == 2 && s[0] == '.' && s[1] == '.')
+			return true;
+	}
+	return false;
+}
+
+int block_rule_path(struct schema_ctx *c, const char *key, const struct yaml_node *item,
+		    bool subtree, struct profile_rule *rule)
+{
+	struct profile_path p = { .subtree = subtree };
+	const char *s;
+	size_t len;
+
+	if (schema_scalar_raw(c, key, item, &s) != 0)
+		return -1;
+	if (strchr(s, '~') != NULL)
+		return schema_fail(c, item,
+				   "'%s': '%.200s': '~' is not read in rules, which speak of paths "
+				   "as seen inside",
+				   key, s);
+	if (s[strcspn(s, "\t\r\n")] != '\0')
+		return schema_fail(c, item, "'%s' holds a tab or a line break", key);
+	/* The ending is taken from what was written: a value of ${...} must not bring one in. */
+	len = strlen(s);
+	if (len >= 3 && strcmp(s + len - 3, "/**") == 0) {
+		p.subtree = true;
+		s = len == 3 ? "/" : arena_strndup(c->a, s, len - 3);
+	}
+	if (param_expand(c, key, item, s, &p.prefix) != 0)
+		return -1;
+	if (p.prefix[0] != '/')
+		return schema_fail(c, item, "'%s': '%.200s' must start with '/'", key, p.prefix);
+	if (has_dotdot(p.prefix))
+		return schema_fail(c, item, "'%s': write '%.200s' without '..'", key, p.prefix);
+	if (finer_check(c, key, item, p.prefix) != 0)
+		return -1;
+	if (!path_is_canonical(p.prefix))
+		return schema_fail(c, item,
+				   "'%s': write '%.200s' without '.', '//' and a slash at the end",
+				   key, p.prefix);
+	p.text = p.prefix;
+	if (p.subtree)
+		p.text = path_join(c->a, p.prefix, "**");
+	*array_push(c->a, &rule->paths) = p;
+	return 0;
+}
+
+static int path_add(struct schema_ctx *c, const char *key, const struct yaml_node *item, void *out)
+{
+	return block_rule_path(c, key, item, false, out);
+}
+
+static int command_check(struct schema_ctx *c, const struct yaml_node *n, const char *s,
+			 const struct profile_command *cmd)
+{
+	if (cmd->n == 0)
+		return schema_fail(c, n, "a command needs at least one word");
+	for (size_t i = 0; i < cmd->n; i++) {
+		const char *w = cmd->words[i];
+
+		if (strcmp(w, "*") == 0 && i + 1 < cmd->n)
+			return schema_fail(c, n, "command '%.200s': '*' can only be the last word",
+					   s);
+		if (strcmp(w, "*") != 0 && w[strcspn(w, "*?[]{}")] != '\0')
+			return schema_fail(
+				c, n,
+				"command '%.200s': patterns within a word are not part of "
+				"this version ('*' alone may be the last word)",
+				s);
+	}
+	return 0;
+}
+
+static int command_add(struct schema_ctx *c, const char *key, const struct yaml_node *item,
+		       void *out)
+{
+	struct profile_rule *rule = out;
+	ARRAY_OF(const char *) words = { 0 };
+	struct profile_command cmd = { 0 };
+	const char *s;
+
+	if (schema_scalar(c, key, item, &s) != 0)
+		return -1;
+	if (s[strcspn(s, "\t\r\n\"'\\")] != '\0')
+		return schema_fail(
+			c, item,
+			"command '%.200s': words are split at spaces; quotes, backslashes, "
+			"tabs and line breaks are not read",
+			s);
+	for (const char *p = s + strspn(s, " "); *p != '\0';) {
+		size_t n = strcspn(p, " ");
+
+		*array_push(c->a, &words) = arena_strndup(c->a, p, n);
+		p += n;
+		p += strspn(p, " ");
+	}
+	cmd.text = s;
+	cmd.words = words.v;
+	cmd.n = words.n;
+	if (command_check(c, item, s, &cmd) != 0)
+		return -1;
+	*array_push(c->a, &rule->commands) = cmd;
+	return 0;
+}
+
+static int hosts_read(struct schema_ctx *c, const struct yaml_pair *p, struct profile_rule *rule)
+{
+	const struct yaml_node *l = p->value;
+
+	if (l->kind != YAML_LIST)
+		return schema_fail(c, l, "'hosts' must be a list, not %s", schema_got(c, l));
+	if (l->n != 1 || l->items[0]->kind != YAML_SCALAR || strcmp(l->items[0]->text, "*") != 0)
+		return schema_fail(c, l->n > 0 ? l->items[0] : l,
+				   "a list of hosts needs network by name, which this version does "
+				   "not have; write [\"*\"] or leave connect out");
+	rule->any_host = true;
+	return 0;
+}
+
+/* A list and the operations that it belongs to come together or not at all. */
+static int list_check(struct schema_ctx *c, const struct yaml_node *item,
+		      const struct yaml_pair *list, bool wanted, const char *key,
+		      const char *operations)
+{
+	if (wanted && list == NULL)
+		return schema_fail(c, item, "a rule on %s needs '%s'", operations, key);
+	if (!wanted && list != NULL)
+		return schema_fail(c, list->key, "'%s' only goes with %s", key, operations);
+	return 0;
+}
+
+int block_rule_build(struct schema_ctx *c, const struct yaml_node *item, struct profile_rule *rule)
+{
+	struct rule_text t = { 0 };
+	action_set files =
+		action_operation_set(OPERATION_READ) | action_operation_set(OPERATION_WRITE);
+
+	if (schema_walk(c, &block_rule_map, item, &t) != 0 ||
+	    schema_each(c, t.operations, operation_add, rule) != 0)
+		return -1;
+	rule->pos = schema_pos(c, item);
+	rule->mode = t.mode;
+	if (rule->actions == 0)
+		return schema_fail(c, t.operations->value,
+				   "'operations' is empty: the rule would "
+				   "say nothing");
+	if (list_check(c, item, t.paths, (rule->actions & files) != 0, "paths", "read or write") !=
+		    0 ||
+	    list_check(c, item, t.commands, (rule->actions & ACTION_BIT(ACTION_RUN_COMMAND)) != 0,
+		       "commands", "execute") != 0 ||
+	    list_check(c, item, t.hosts, (rule->actions & ACTION_BIT(ACTION_NET_CONNECT)) != 0,
+		       "hosts", "connect") != 0)
+		return -1;
+	if (t.paths != NULL && schema_each(c, t.paths, path_add, rule) != 0)
+		return -1;
+	if (t.commands != NULL && schema_each(c, t.commands, command_add, rule) != 0)
+		return -1;
+	return t.hosts != NULL ? hosts_read(c, t.hosts, rule) : 0;
+}
+
+void block_rule_any_command(struct arena *a, struct profile_rule *rule)
+{
+	struct profile_command *cmd = array_push(a, &rule->commands);
+
+	cmd->text = "*";
+	cmd->words = arena_array(a, 1, sizeof(*cmd->words));
+	cmd->words[0] = "*";
+	cmd->n = 1;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "profile/block.h"
+
+#define SCRATCH_BYTES     ((uint64_t)256 << 20)
+#define SCRATCH_BYTES_MIN ((uint64_t)64 << 10)
+#define SCRATCH_FILES     ((uint64_t)65536)
+#define HOSTNAME          "agentbox"
+#define NAME_BYTES_MAX    255
+
+#define UPPER  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define LOWER  "abcdefghijklmnopqrstuvwxyz"
+#define DIGITS "0123456789"
+
+/* DESIGN 3.1: known traps, on by default. */
+static const char *const hide_defaults[] = { ".env", ".env.*", ".netrc" };
+static const char *const freeze_defaults[] = {
+	".envrc",         ".mcp.json",
+	".vscode",        ".idea",
+	".claude",        ".codex",
+	".gemini",        ".cursor",
+	".husky",         ".npmrc",
+	".yarnrc.yml",    ".pre-commit-config.yaml",
+	".git/config",    ".git/config.worktree",
+	".git/hooks",     ".git/info",
+	".git/commondir",
+};
+static const char *const except_defaults[] = { ".env.example", ".env.sample", ".env.template",
+					       ".env.dist", ".env.test" };
+
+static bool trap_name_ok(const char *s, size_t len)
+{
+	if (len == 0 || len > NAME_BYTES_MAX || (len == 1 && s[0] == '.'))
+		return false;
+	return !(len == 2 && s[0] == '.' && s[1] == '.');
+}
+
+static bool brackets_closed(const char *s)
+{
+	for (s = strchr(s, '['); s != NULL; s = strchr(s, '[')) {
+		/* A bracket right after the opening one is a member of the set. */
+		size_t skip = 1 + (s[1] == '!' || s[1] == '^');
+
+		if (s[skip] == '\0')
+			return false;
+		s = strchr(s + skip + 1, ']');
+		if (s == NULL)
+			return false;
+	}
+	return true;
+}
+
+static int trap_add(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
+{
+	profile_traps *traps = out;
+	const char *slash;
+	const char *s;
+
+	if (schema_scalar(c, key, n, &s) != 0)
+		return -1;
+	slash = strchr(s, '/');
+	if (s[strcspn(s, "\\{}\t\r\n")] != '\0')
+		return schema_fail(c, n, "'%s': '%.80s': only * ? and [...] are read in a name",
+				   key, s);
+	if (slash != NULL && (strchr(slash + 1, '/') != NULL || s[strcspn(s, "*?[]")] != '\0'))
+		return schema_fail(c, n,
+				   "'%s': '%.80s' must be one name or pattern, or DIR/NAME without "
+				   "patterns",
+				   key, s);
+	if (!trap_name_ok(s, strcspn(s, "/")) ||
+	    (slash != NULL && !trap_name_ok(slash + 1, strlen(slash + 1))))
+		return schema_fail(c, n, "'%s': '%.80s' is not the name of a file", key, s);
+	if (!brackets_closed(s))
+		return schema_fail(c, n, "'%s': '%.80s' has '[' without ']'", key, s);
+	array_push(c->a, traps)->pattern = s;
+	return 0;
+}
+
+static int parse_traps(struct schema_ctx *c, const struct schema_row *row,
+		       const struct yaml_pair *p, void *field)
+{
+	(void)row;
+	return schema_each(c, p, trap_add, field);
+}
+
+static const struct schema_row protect_rows[] = {
+	{ .key = "hide",
+	  .parse = parse_traps,
+	  .offset = offsetof(struct profile_sandbox, hide),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of names",
+	  .help = "no read and no write, at the top of each root (added to the defaults)" },
+	{ .key = "freeze",
+	  .parse = parse_traps,
+	  .offset = offsetof(struct profile_sandbox, freeze),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of names",
+	  .help = "no write, rename or removal there (added to the defaults)" },
+	{ .key = "except",
+	  .parse = parse_traps,
+	  .offset = offsetof(struct profile_sandbox, except),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of names",
+	  .help = "wins over both (added to the defaults)" },
+};
+static const struct schema_map protect_map = SCHEMA_MAP("sandbox.protect", protect_rows);
+
+static int parse_scratch_size(struct schema_ctx *c, const struct schema_row *row,
+			      const struct yaml_pair *p, void *field)
+{
+	if (schema_parse_size(c, row, p, field) != 0)
+		return -1;
+	if (*(uint64_t *)field < SCRATCH_BYTES_MIN)
+		return schema_fail(c, p->value, "'size' of the scratch must be at least 64K");
+	return 0;
+}
+
+static const struct schema_row scratch_rows[] = {
+	{ .key = "size",
+	  .parse = parse_scratch_size,
+	  .offset = offsetof(struct profile_sandbox, scratch_bytes),
+	  .type = "size",
+	  .help = "all bytes of /tmp, /var/tmp and HOME together (default 256M)" },
+	{ .key = "files",
+	  .parse = schema_parse_count,
+	  .offset = offsetof(struct profile_sandbox, scratch_files),
+	  .type = "number",
+	  .help = "all files and directories there (default 65536)" },
+};
+static const struct schema_map scratch_map = SCHEMA_MAP("sandbox.scratch", scratch_rows);
+
+static bool env_name_ok(const char *s, const char *more)
+{
+	size_t n;
+
+	if (*s == '\0' || strchr(DIGITS, *s) != NULL)
+		return false;
+	for (n = 0; s[n] != '\0'; n++) {
+		if (strchr(UPPER LOWER DIGITS "_", s[n]) == NULL && strchr(more, s[n]) == NULL)
+			return false;
+	}
+	return n <= NAME_BYTES_MAX;
+}
+
+static int env_name_add(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
+{
+	profile_names *names = out;
+	const char *s;
+
+	if (schema_scalar(c, key, n, &s) != 0)
+		return -1;
+	if (!env_name_ok(s, "*"))
+		return schema_fail(c, n,
+				   "'%s': '%.80s' is not the name of a variable (letters, digits, "
+				   "'_', and '*' for any run of them)",
+				   key, s);
+	*array_push(c->a, names) = (struct profile_name){ .name = s, .pos = schema_pos(c, n) };
+	return 0;
+}
+
+static int parse_env_names(struct schema_ctx *c, const struct schema_row *row,
+			   const struct yaml_pair *p, void *field)
+{
+	(void)row;
+	return schema_each(c, p, env_name_add, field);
+}
+
+static int parse_set(struct schema_ctx *c, const struct schema_row *row, const struct yaml_pair *p,
+		     void *field)
+{
+	struct profile_sandbox *s = field;
+	const struct yaml_node *map = p->value;
+
+	(void)row;
+	if (map->kind != YAML_MAP)
+		return schema_fail(c, map, "'set' must be a map of names and values, not %s",
+				   schema_got(c, map));
+	for (size_t i = 0; i < map->n; i++) {
+		const struct yaml_node *k = map->pairs[i].key;
+		const struct yaml_node *v = map->pairs[i].value;
+		struct profile_env *e = array_push(c->a, &s->env_set);
+
+		if (!env_name_ok(k->text, ""))
+			return schema_fail(c, k,
+					   "'set': '%.80s' is not the name of a variable (letters, "
+					   "digits and '_')",
+					   k->text);
+		e->name = k->text;
+		e->pos = schema_pos(c, k);
+		if (schema_scalar_raw(c, k->text, v, &e->value) != 0 ||
+		    param_expand(c, k->text, v, e->value, &e->value) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static const struct schema_row env_rows[] = {
+	{ .key = "pass",
+	  .parse = parse_env_names,
+	  .offset = offsetof(struct profile_sandbox, env_pass),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of names",
+	  .help = "variables taken from the caller's environment; '*' stands for any run" },
+	{ .key = "set",
+	  .parse = parse_set,
+	  .shape = SCHEMA_SHAPE_NAMED,
+	  .type = "text",
+	  .help = "variables with these values" },
+	{ .key = "deny",
+	  .parse = parse_env_names,
+	  .offset = offsetof(struct profile_sandbox, env_deny),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of names",
+	  .help = "variables that never arrive, whatever else says so" },
+};
+static const struct schema_map env_map = SCHEMA_MAP("sandbox.env", env_rows);
+
+static const struct schema_row limit_rows[] = {
+	{ .key = "timeout",
+	  .parse = schema_parse_limit_duration,
+	  .offset = offsetof(struct profile_sandbox, timeout_ms),
+	  .type = "duration",
+	  .help = "the longest that the command may run (default: no limit)" },
+	{ .key = "output",
+	  .parse = schema_parse_limit_size,
+	  .offset = offsetof(struct profile_sandbox, output_bytes),
+	  .type = "size",
+	  .help = "the most output that is kept (default: no limit, 1M with --json)" },
+};
+static const struct schema_map limits_map = SCHEMA_MAP("sandbox.limits", limit_rows);
+
+static const struct schema_word networks[] = { { "none", PROFILE_NETWORK_NONE },
+					       { "host", PROFILE_NETWORK_HOST },
+					       { NULL, 0 } };
+static const struct schema_word bases[] = { { "host", 0 }, { NULL, 0 } };
+static const struct schema_word runtimes[] = { { "subprocess", 0 },
+					       { "namespace", 0 },
+					       { NULL, 0 } };
+
+static int parse_base(struct schema_ctx *c, const struct schema_row *row, const struct yaml_pair *p,
+		      void *field)
+{
+	unsigned only;
+
+	(void)field;
+	return schema_parse_word(c, row, p, &only);
+}
+
+static int parse_network(struct schema_ctx *c, const struct schema_row *row,
+			 const struct yaml_pair *p, void *field)
+{
+	struct profile_sandbox *s = field;
+
+	s->network_pos = schema_pos(c, p->value);
+	return schema_parse_word(c, row, p, &s->network);
+}
+
+static int parse_allow_network(struct schema_ctx *c, const struct schema_row *row,
+			       const struct yaml_pair *p, void *field)
+{
+	struct profile_sandbox *s = field;
+	bool on = true;
+
+	if (schema_parse_bool(c, row, p, &on) != 0)
+		return -1;
+	if (on)
+		return schema_fail(c, p->value,
+				   "'allow_network: true' says too little: write 'network: host' "
+				   "instead");
+	s->network = PROFILE_NETWORK_NONE;
+	s->network_pos = schema_pos(c, p->value);
+	return 0;
+}
+
+static int parse_workdir(struct schema_ctx *c, const struct schema_row *row,
+			 const struct yaml_pair *p, void *field)
+{
+	struct profile_sandbox *s = field;
+
+	s->workdir_pos = schema_pos(c, p->value);
+	return block_virtual_path(c, row->key, p->value, &s->workdir);
+}
+
+static int parse_hostname(struct schema_ctx *c, const struct schema_row *row,
+			  const struct yaml_pair *p, void *field)
+{
+	const char **ret = field;
+	size_t n;
+
+	if (schema_scalar(c, row->key, p->value, ret) != 0)
+		return -1;
+	n = strspn(*ret, UPPER LOWER DIGITS "-");
+	if ((*ret)[n] != '\0' || n == 0 || n > 63 || (*ret)[0] == '-' || (*ret)[n - 1] == '-')
+		return schema_fail(c, p->value,
+				   "'hostname' must be 1 to 63 letters, digits and '-' (not first "
+				   "or last), not '%.80s'",
+				   *ret);
+	return 0;
+}
+
+static const struct schema_row rows[] = {
+	{ .key = "base",
+	  .parse = parse_base,
+	  .words = bases,
+	  .type = "word",
+	  .help = "the read-only view of the system (host)" },
+	{ .key = "roots",
+	  .parse = block_parse_roots,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .sub = &block_root_map,
+	  .twin = "allowed_roots",
+	  .type = "list of paths or maps",
+	  .help = "host directories and files that exist inside" },
+	{ .key = "protect",
+	  .parse = schema_parse_map,
+	  .sub = &protect_map,
+	  .type = "map",
+	  .help = "known traps at the top of each root: not a boundary" },
+	{ .key = "scratch",
+	  .parse = schema_parse_map,
+	  .sub = &scratch_map,
+	  .type = "map",
+	  .help = "the private tmpfs of /tmp, /var/tmp and HOME" },
+	{ .key = "workdir",
+	  .parse = parse_workdir,
+	  .type = "virtual path",
+	  .help = "where the command starts (default: the caller's directory if it lies in a "
+		  "root, else the first root, else /)" },
+	{ .key = "env",
+	  .parse = schema_parse_map,
+	  .sub = &env_map,
+	  .type = "map",
+	  .help = "the environment, which starts empty but for a fixed minimum" },
+	{ .key = "network",
+	  .parse = parse_network,
+	  .words = networks,
+	  .twin = "allow_network",
+	  .type = "word",
+	  .help = "none (default) or host" },
+	{ .key = "limits",
+	  .parse = schema_parse_map,
+	  .sub = &limits_map,
+	  .type = "map",
+	  .help = "what ends a run" },
+	{ .key = "hostname",
+	  .parse = parse_hostname,
+	  .offset = offsetof(struct profile_sandbox, hostname),
+	  .type = "text",
+	  .help = "the host name inside (default agentbox)" },
+	{ .key = "runtime",
+	  .parse = parse_base,
+	  .words = runtimes,
+	  .type = "word",
+	  .help = "short form; both words mean the one runtime there is" },
+	{ .key = "allowed_roots",
+	  .parse = block_parse_roots,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .sub = &block_root_map,
+	  .type = "list of paths or maps",
+	  .help = "short form of roots" },
+	{ .key = "allow_network",
+	  .parse = parse_allow_network,
+	  .type = "false",
+	  .help = "short form of network: none" },
+	{ .key = "max_output_bytes",
+	  .parse = schema_parse_limit_bytes,
+	  .offset = offsetof(struct profile_sandbox, output_bytes),
+	  .twin = "limits.output",
+	  .type = "number",
+	  .help = "short form of limits.output" },
+	{ .key = "timeout_seconds",
+	  .parse = schema_parse_limit_seconds,
+	  .offset = offsetof(struct profile_sandbox, timeout_ms),
+	  .twin = "limits.timeout",
+	  .type = "number",
+	  .help = "short form of limits.timeout" },
+};
+
+const struct schema_map block_sandbox_map = SCHEMA_MAP("sandbox", rows);
+
+int block_parse_sandbox(struct schema_ctx *c, const struct schema_row *row,
+			const struct yaml_pair *p, void *field)
+{
+	struct profile_sandbox *s = field;
+
+	s->pos = schema_pos(c, p->key);
+	s->network_pos = s->pos;
+	s->workdir_pos = s->pos;
+	s->scratch_bytes = SCRATCH_BYTES;
+	s->scratch_files = SCRATCH_FILES;
+	s->hostname = HOSTNAME;
+	for (size_t i = 0; i < ARRAY_SIZE(hide_defaults); i++)
+		array_push(c->a, &s->hide)->pattern = hide_defaults[i];
+	for (size_t i = 0; i < ARRAY_SIZE(freeze_defaults); i++)
+		array_push(c->a, &s->freeze)->pattern = freeze_defaults[i];
+	for (size_t i = 0; i < ARRAY_SIZE(except_defaults); i++)
+		array_push(c->a, &s->except)->pattern = except_defaults[i];
+	return schema_walk(c, row->sub, p->value, s);
+}
