@@ -59,19 +59,18 @@ enum policy_trap policy_trap_name(const struct profile_sandbox *s, const char *r
 
 enum policy_trap policy_trap(const struct profile_sandbox *s, const char *path)
 {
-	enum policy_trap worst = POLICY_TRAP_NONE;
+	const char *deepest = NULL;
 
-	/* Nested roots each have a top level; the strictest answer holds. */
+	/* The narrowest root decides: one that is granted by a protected name is granted. */
 	for (size_t i = 0; i < s->roots.n; i++) {
 		const char *at = s->roots.v[i].at;
-		enum policy_trap t;
 
-		if (!path_covers(at, path) || strcmp(at, path) == 0)
-			continue;
-		t = policy_trap_name(s, path_rest(at, path));
-		worst = t > worst ? t : worst;
+		if (path_covers(at, path) && (deepest == NULL || strlen(at) > strlen(deepest)))
+			deepest = at;
 	}
-	return worst;
+	if (deepest == NULL || strcmp(deepest, path) == 0)
+		return POLICY_TRAP_NONE;
+	return policy_trap_name(s, path_rest(deepest, path));
 }
 
 /* What no rule can lift: agentbox's own files, and the traps. */

@@ -17,8 +17,26 @@ struct guards {
 	struct resolved *ret;
 };
 
+/* A deeper root that is mounted there has its own top level, and is not this one's to guard. */
+static bool guard_is_shadowed(const struct guards *g, size_t root, const char *at)
+{
+	const struct facts *f = g->in->facts;
+	const char *root_at = f->roots.v[root].root->at;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		const char *other = f->roots.v[i].root->at;
+
+		if (i != root && f->roots.v[i].present && g->in->access[i].read &&
+		    path_covers(other, at) && strlen(other) > strlen(root_at))
+			return true;
+	}
+	return false;
+}
+
 static void guard_add(struct guards *g, size_t root, struct guard guard)
 {
+	if (guard_is_shadowed(g, root, guard.at))
+		return;
 	guard.root_at = g->in->facts->roots.v[root].root->at;
 	guard.root_writable = g->in->access[root].write;
 	/* A read-only root is frozen as it is. */

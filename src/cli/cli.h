@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* cli - commands and options as tables; the only floor that prints and the only that exits. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "codec/json.h"
+
+enum cli_arg {
+	CLI_ARG_NONE = 0,
+	CLI_ARG_VALUE,	  /* --name VALUE, --name=VALUE, -n VALUE */
+	CLI_ARG_OPTIONAL, /* --name or --name=VALUE */
+};
+
+struct cli_option {
+	int id;		  /* unique within the command */
+	char short_name;  /* 0: none */
+	const char *name; /* long name, without dashes */
+	enum cli_arg arg;
+	const char *value; /* placeholder in help */
+	const char *help;  /* one line */
+};
+
+struct cli_given {
+	int id;
+	const char *value; /* borrowed from argv; NULL for none */
+};
+
+struct cli_parsed {
+	ARRAY_OF(struct cli_given) options;
+	ARRAY_OF(const char *) words; /* before "--" */
+	char **rest;		      /* after "--"; NULL without one */
+	bool help;
+};
+
+struct cli_command {
+	const char *name;
+	const char *synopsis; /* after "agentbox NAME" */
+	const char *summary;
+	const struct cli_option *options;
+	size_t n_options;
+	const char *examples; /* lines for help, or NULL */
+	/* Returns the exit status; errors are put into *err and printed by main. */
+	int (*run)(struct arena *a, int argc, char **argv, struct err *err);
+};
+
+/* cli_parse() - by the command's table. --help and -h are known everywhere. ERR_USAGE. */
+MUST_CHECK int cli_parse(struct arena *a, const struct cli_command *cmd, int argc, char **argv,
+			 struct cli_parsed *ret, struct err *err);
+
+/* cli_given() - the last value of an option, or NULL; *count: how often it was given. */
+const struct cli_given *cli_given(const struct cli_parsed *p, int id, size_t *count);
+bool cli_has(const struct cli_parsed *p, int id);
+const char *cli_value(const struct cli_parsed *p, int id);
+
+/* cli_print_help() - of one command, from its table, on stdout. */
+void cli_print_help(const struct cli_command *cmd);
+
+/* cli_say() - one line on stderr, "agentbox: " before it, through the escaper. */
+void cli_say(const char *fmt, ...) PRINTF_LIKE(1, 2);
+void cli_say_err(const struct err *err);
+/* cli_print_json() - one line. Returns 0 or -errno. */
+int cli_print_json(int fd, const json_t *v);
+
+/* cli_rc() - the exit status for an error. */
+int cli_rc(const struct err *err);
+
+extern const struct cli_command cmd_run;
+extern const struct cli_command cmd_check;
+extern const struct cli_command cmd_audit;

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/exitcode.h"
+#include "base/suggest.h"
+#include "cli/cli.h"
+
+static const struct cli_command *const commands[] = { &cmd_run, &cmd_check, &cmd_audit };
+
+/* A descriptor that agentbox opens must never become the standard input or output of something
+ * that believes to write to a terminal. */
+static bool fill_stdio(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+			return false;
+	}
+	return true;
+}
+
+static void print_usage(FILE *f)
+{
+	(void)fprintf(f, "usage: agentbox COMMAND [OPTIONS]\n\ncommands:\n");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		(void)fprintf(f, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+	(void)fprintf(f, "\n'agentbox COMMAND --help' tells more. 'agentbox --version' prints the "
+			 "version.\n");
+}
+
+static int run_command(const struct cli_command *cmd, int argc, char **argv)
+{
+	struct arena a = { 0 };
+	struct err err = { 0 };
+	int rc = cmd->run(&a, argc, argv, &err);
+
+	if (err.set)
+		cli_say_err(&err);
+	arena_free(&a);
+	return rc;
+}
+
+static int unknown_command(const char *word)
+{
+	const char *best = NULL;
+	size_t distance = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		suggest_best(word, commands[i]->name, &best, &distance);
+	if (best != NULL)
+		cli_say("unknown command '%s' (did you mean '%s'?)", word, best);
+	else
+		cli_say("unknown command '%s' (agentbox --help lists them)", word);
+	return EXITCODE_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	if (!fill_stdio())
+		return EXITCODE_FAILED;
+	/* Setuid or file capabilities: the caller's environment and files would be trusted with
+	 * rights that the caller does not have. */
+	if (getauxval(AT_SECURE) != 0) {
+		cli_say("refusing to run with raised privileges (setuid, setgid or file "
+			"capabilities): install agentbox without them");
+		return EXITCODE_FAILED;
+	}
+	if (argc < 2) {
+		print_usage(stderr);
+		return EXITCODE_FAILED;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		(void)puts("agentbox " AGENTBOX_VERSION);
+		return 0;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_usage(stdout);
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(argv[1], commands[i]->name) == 0)
+			return run_command(commands[i], argc - 2, argv + 2);
+	}
+	return unknown_command(argv[1]);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "cli/cli.h"
+
+static const struct cli_option *find_long(const struct cli_command *cmd, const char *name,
+					  size_t len)
+{
+	for (size_t i = 0; i < cmd->n_options; i++) {
+		const struct cli_option *o = &cmd->options[i];
+
+		if (o->name != NULL && strlen(o->name) == len && strncmp(o->name, name, len) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+static const struct cli_option *find_short(const struct cli_command *cmd, char c)
+{
+	for (size_t i = 0; i < cmd->n_options; i++) {
+		if (cmd->options[i].short_name != '\0' && cmd->options[i].short_name == c)
+			return &cmd->options[i];
+	}
+	return NULL;
+}
+
+static int unknown_long(const struct cli_command *cmd, const char *name, size_t len,
+			struct err *err)
+{
+	char word[64];
+	const char *best = NULL;
+	size_t distance = 0;
+
+	(void)snprintf(word, sizeof(word), "%.*s", (int)(len < 63 ? len : 63), name);
+	for (size_t i = 0; i < cmd->n_options; i++) {
+		if (cmd->options[i].name != NULL)
+			suggest_best(word, cmd->options[i].name, &best, &distance);
+	}
+	if (best != NULL)
+		return err_set(err, ERR_USAGE, 0, "unknown option '--%s' (did you mean '--%s'?)",
+			       word, best);
+	return err_set(err, ERR_USAGE, 0, "unknown option '--%s' (agentbox %s --help lists them)",
+		       word, cmd->name);
+}
+
+static int take_value(const struct cli_option *o, const char *inline_value, int argc, char **argv,
+		      int *i, const char **ret, struct err *err)
+{
+	*ret = inline_value;
+	if (inline_value != NULL && o->arg == CLI_ARG_NONE)
+		return err_set(err, ERR_USAGE, 0, "option '--%s' takes no value", o->name);
+	if (inline_value != NULL || o->arg != CLI_ARG_VALUE)
+		return 0;
+	if (*i + 1 >= argc || strcmp(argv[*i + 1], "--") == 0)
+		return err_set(err, ERR_USAGE, 0, "option '--%s' needs a value: --%s %s", o->name,
+			       o->name, o->value);
+	*ret = argv[++*i];
+	return 0;
+}
+
+static int parse_long(struct arena *a, const struct cli_command *cmd, int argc, char **argv, int *i,
+		      struct cli_parsed *ret, struct err *err)
+{
+	const char *name = argv[*i] + 2;
+	size_t len = strcspn(name, "=");
+	const struct cli_option *o = find_long(cmd, name, len);
+	const char *value;
+
+	if (o == NULL)
+		return unknown_long(cmd, name, len, err);
+	if (take_value(o, name[len] == '=' ? name + len + 1 : NULL, argc, argv, i, &value, err) != 0)
+		return -1;
+	*array_push(a, &ret->options) = (struct cli_given){ .id = o->id, .value = value };
+	return 0;
+}
+
+/* -abc are three flags, -pFILE is -p FILE. */
+static int parse_short(struct arena *a, const struct cli_command *cmd, int argc, char **argv,
+		       int *i, struct cli_parsed *ret, struct err *err)
+{
+	const char *arg = argv[*i];
+
+	for (const char *c = arg + 1; *c != '\0'; c++) {
+		const struct cli_option *o = find_short(cmd, *c);
+		const char *value;
+
+		if (o == NULL)
+			return err_set(err, ERR_USAGE, 0,
+				       "unknown option '-%c' (agentbox %s --help lists them)", *c,
+				       cmd->name);
+		if (take_value(o, o->arg == CLI_ARG_VALUE && c[1] != '\0' ? c + 1 : NULL, argc,
+			       argv, i, &value, err) != 0)
+			return -1;
+		*array_push(a, &ret->options) = (struct cli_given){ .id = o->id, .value = value };
+		if (o->arg == CLI_ARG_VALUE)
+			break;
+	}
+	return 0;
+}
+
+int cli_parse(struct arena *a, const struct cli_command *cmd, int argc, char **argv,
+	      struct cli_parsed *ret, struct err *err)
+{
+	*ret = (struct cli_parsed){ 0 };
+	for (int i = 0; i < argc; i++) {
+		const char *arg = argv[i];
+
+		if (strcmp(arg, "--") == 0) {
+			ret->rest = argv + i + 1;
+			return 0;
+		}
+		if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+			ret->help = true;
+			return 0;
+		}
+		if (arg[0] != '-' || arg[1] == '\0')
+			*array_push(a, &ret->words) = arg;
+		else if (arg[1] == '-') {
+			if (parse_long(a, cmd, argc, argv, &i, ret, err) != 0)
+				return -1;
+		} else if (parse_short(a, cmd, argc, argv, &i, ret, err) != 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+const struct cli_given *cli_given(const struct cli_parsed *p, int id, size_t *count)
+{
+	const struct cli_given *last = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->options.n; i++) {
+		if (p->options.v[i].id == id) {
+			last = &p->options.v[i];
+			n++;
+		}
+	}
+	if (count != NULL)
+		*count = n;
+	return last;
+}
+
+bool cli_has(const struct cli_parsed *p, int id)
+{
+	return cli_given(p, id, NULL) != NULL;
+}
+
+const char *cli_value(const struct cli_parsed *p, int id)
+{
+	const struct cli_given *g = cli_given(p, id, NULL);
+
+	return g == NULL ? NULL : g->value;
+}
+
+void cli_print_help(const struct cli_command *cmd)
+{
+	(void)printf("usage: agentbox %s %s\n\n%s\n", cmd->name, cmd->synopsis, cmd->summary);
+	if (cmd->n_options > 0)
+		(void)printf("\noptions:\n");
+	for (size_t i = 0; i < cmd->n_options; i++) {
+		const struct cli_option *o = &cmd->options[i];
+		char left[64];
+
+		(void)snprintf(left, sizeof(left), "%c%c%s--%s%s%s%s",
+			       o->short_name != '\0' ? '-' : ' ',
+			       o->short_name != '\0' ? o->short_name : ' ',
+			       o->short_name != '\0' ? ", " : "  ", o->name,
+			       o->arg == CLI_ARG_OPTIONAL ? "[=" :
+			       o->arg == CLI_ARG_VALUE	  ? " " :
+							    "",
+			       o->arg == CLI_ARG_NONE ? "" : o->value,
+			       o->arg == CLI_ARG_OPTIONAL ? "]" : "");
+		(void)printf("  %-28s %s\n", left, o->help);
+	}
+	if (cmd->examples != NULL)
+		(void)printf("\nexamples:\n%s", cmd->examples);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/compile.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+#include "plan/internal.h"
+
+/* 1 and not 0: the kernel skips a core pipe handler only for the value 1 (core(5)). */
+static const struct plan_rlimit fixed_rlimits[] = {
+	{ .resource = RLIMIT_CORE, .soft = 1, .hard = 1 },
+};
+
+static char *const *copy_argv(struct arena *a, char *const *argv)
+{
+	size_t n = 0;
+	char **copy;
+
+	while (argv[n] != NULL)
+		n++;
+	copy = arena_array(a, n + 1, sizeof(*copy));
+	for (size_t i = 0; i < n; i++)
+		copy[i] = arena_strdup(a, argv[i]);
+	return copy;
+}
+
+static char *const *copy_env(struct plan_builder *b)
+{
+	return copy_argv(b->arena, plan_env_build(b->scratch, b->rq));
+}
+
+static void plan_limits(const struct plan_request *rq, struct plan *p)
+{
+	const struct profile_sandbox *s = &rq->profile->sandbox;
+
+	p->grace_ms = PLAN_GRACE_MS;
+	p->timeout_ms = s->timeout_ms.set ? s->timeout_ms.value : 0;
+	if (rq->timeout_ms > 0 && (p->timeout_ms == 0 || rq->timeout_ms < p->timeout_ms))
+		p->timeout_ms = rq->timeout_ms;
+	p->output_limited = s->output_bytes.set || rq->capture;
+	p->output_bytes = s->output_bytes.set ? s->output_bytes.value : PLAN_CAPTURE_BYTES;
+}
+
+/* Room for what the plan makes on the root tmpfs, and nothing to spare for anyone else. */
+static void plan_root_size(struct plan_builder *b, struct plan *p)
+{
+	size_t inodes = 16;
+	size_t pages = 16;
+
+	for (size_t i = 0; i < b->ops.n; i++) {
+		const struct plan_op *op = &b->ops.v[i];
+
+		if (op->kind == PLAN_OP_MKDIR || op->kind == PLAN_OP_FILE ||
+		    op->kind == PLAN_OP_SYMLINK)
+			inodes++;
+		pages += (op->data_len + 4095) / 4096;
+	}
+	p->root_bytes = arena_printf(b->arena, "%zuk", (pages + inodes) * 4);
+	p->root_inodes = arena_printf(b->arena, "%zu", inodes);
+}
+
+int plan_compile(struct arena *a, struct arena *scratch, const struct plan_request *rq,
+		 struct plan **ret, struct err *err)
+{
+	struct plan_builder b = { .arena = a, .scratch = scratch, .rq = rq };
+	struct plan *p = arena_new(a, struct plan);
+
+	plan_mounts_build(&b);
+	if (b.ops.n > PLAN_OPS_MAX || b.sources.n > PLAN_SOURCES_MAX)
+		return err_set(err, ERR_PROFILE, 0,
+			       "the profile needs %zu mount steps from %zu sources; the most is %d "
+			       "from %d",
+			       b.ops.n, b.sources.n, PLAN_OPS_MAX, PLAN_SOURCES_MAX);
+	p->ids = rq->ids;
+	p->host_network = rq->host_network;
+	p->hostname = arena_strdup(a, rq->profile->sandbox.hostname);
+	p->sources = b.sources.v;
+	p->n_sources = (uint32_t)b.sources.n;
+	p->tree_fds = arena_array(a, b.sources.n, sizeof(int));
+	p->ops = b.ops.v;
+	p->n_ops = (uint32_t)b.ops.n;
+	plan_root_size(&b, p);
+	p->workdir = arena_strdup(a, rq->resolved->workdir);
+	p->exe = arena_strdup(a, rq->resolved->exe == NULL ? "" : rq->resolved->exe);
+	p->argv = copy_argv(a, rq->argv);
+	p->envp = copy_env(&b);
+	p->rlimits = memcpy(arena_array(a, ARRAY_SIZE(fixed_rlimits), sizeof(*fixed_rlimits)),
+			    fixed_rlimits, sizeof(fixed_rlimits));
+	p->n_rlimits = ARRAY_SIZE(fixed_rlimits);
+	plan_limits(rq, p);
+	*ret = p;
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* compile - from facts and decisions to a plan. Pure: nothing is opened, nothing is asked of the
+ * kernel. Everything that may cross clone is copied into the plan's arena. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "codec/json.h"
+#include "plan/plan.h"
+#include "policy/resolve.h"
+
+/* One fixed unprivileged id of the host for a root caller whose roots are root's own. It lies
+ * above the range that distributions give to users and services, and below 65534 (nobody), which
+ * others share. */
+#define PLAN_FIXED_ID 65525U
+
+#define PLAN_GRACE_MS 5000
+#define PLAN_CAPTURE_BYTES ((uint64_t)1024 * 1024)
+
+struct plan_request {
+	const struct profile *profile;
+	const struct facts *facts;
+	const struct tree_access *access; /* one for each of facts.roots */
+	const struct resolved *resolved;
+	struct plan_ids ids;
+	const int *root_trees; /* one for each of facts.roots: a tree made by the supervisor, or -1 */
+	bool idmapped;
+	bool host_network; /* sandbox and agent both grant it */
+	char *const *argv;
+	char *const *environ;
+	const char *const *env_pass; /* --env NAME */
+	size_t n_env_pass;
+	uint64_t timeout_ms; /* --timeout, 0: none; may only lower */
+	bool capture;	     /* the output is kept: limited even when the profile sets no limit */
+};
+
+/* plan_ids_choose() - which kernel ids the command gets. @ret_idmap: the roots must be mounted
+ * through an id mapping by the supervisor (root caller whose roots are root's). When that turns
+ * out to be impossible, call again with @fallback. */
+void plan_ids_choose(const struct facts *f, const struct tree_access *access, bool fallback,
+		     struct plan_ids *ret, bool *ret_idmap);
+const char *plan_identity_name(enum plan_identity id);
+
+/* plan_env_path() - the sandbox's PATH: the caller's entries that lie in the base, else the
+ * system's. */
+const char *plan_env_path(struct arena *a, const struct facts *f, char *const *environ);
+/* plan_env_build() - the environment of the command, NULL-terminated, in @a. */
+char *const *plan_env_build(struct arena *a, const struct plan_request *rq);
+/* plan_env_is_secret() - a name that no pattern may pass on. */
+bool plan_env_is_secret(const char *name);
+
+/* plan_compile() - *ret lives in @a (ARENA_PLAN); @scratch is for what does not cross. */
+MUST_CHECK int plan_compile(struct arena *a, struct arena *scratch, const struct plan_request *rq,
+			    struct plan **ret, struct err *err);
+
+/* plan_json() - the whole plan but descriptor numbers; new reference. */
+json_t *plan_json(const struct plan *p);

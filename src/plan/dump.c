@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "plan/compile.h"
+
+static const char *const op_names[] = {
+	[PLAN_OP_NONE] = "none",       [PLAN_OP_MKDIR] = "mkdir",   [PLAN_OP_FILE] = "file",
+	[PLAN_OP_SYMLINK] = "symlink", [PLAN_OP_TREE] = "tree",	    [PLAN_OP_TMPFS] = "tmpfs",
+	[PLAN_OP_DEVPTS] = "devpts",   [PLAN_OP_PROC] = "proc",	    [PLAN_OP_BIND] = "bind",
+	[PLAN_OP_WRITE] = "write",
+};
+_Static_assert(ARRAY_SIZE(op_names) == PLAN_OP_MAX, "one name for each op");
+
+static const struct {
+	unsigned bit;
+	const char *name;
+} attr_names[] = {
+	{ PLAN_ATTR_RO, "ro" },
+	{ PLAN_ATTR_NOSUID, "nosuid" },
+	{ PLAN_ATTR_NODEV, "nodev" },
+	{ PLAN_ATTR_NOEXEC, "noexec" },
+};
+
+static json_t *attrs_json(unsigned attrs)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(attr_names); i++) {
+		if ((attrs & attr_names[i].bit) != 0)
+			(void)json_array_append_new(a, json_text(attr_names[i].name));
+	}
+	return a;
+}
+
+static json_t *u64_json(uint64_t v)
+{
+	return json_integer((json_int_t)v);
+}
+
+static json_t *id_json(const struct file_id *id)
+{
+	json_t *o = json_object();
+
+	json_put(o, "dev_major", u64_json(id->dev_major));
+	json_put(o, "dev_minor", u64_json(id->dev_minor));
+	json_put(o, "ino", u64_json(id->ino));
+	json_put(o, "mnt_id", u64_json(id->mnt_id));
+	json_put(o, "type", json_text(S_ISDIR(id->type) ? "dir" :
+				      S_ISREG(id->type) ? "file" :
+				      S_ISLNK(id->type) ? "link" :
+				      S_ISCHR(id->type) ? "char" :
+							  "other"));
+	return o;
+}
+
+static json_t *strings_json(char *const *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; v[i] != NULL; i++)
+		(void)json_array_append_new(a, json_text(v[i]));
+	return a;
+}
+
+/* Names only: a value may be a secret, and a plan is something people paste into reports. */
+static json_t *names_json(char *const *env)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; env[i] != NULL; i++)
+		(void)json_array_append_new(a, json_bytes(env[i], strcspn(env[i], "=")));
+	return a;
+}
+
+static json_t *ids_json(const struct plan_ids *ids)
+{
+	json_t *o = json_object();
+
+	json_put(o, "identity", json_text(plan_identity_name(ids->identity)));
+	json_put(o, "inside_uid", u64_json(ids->inside_uid));
+	json_put(o, "inside_gid", u64_json(ids->inside_gid));
+	json_put(o, "outside_uid", u64_json(ids->outside_uid));
+	json_put(o, "outside_gid", u64_json(ids->outside_gid));
+	json_put(o, "switch_ids", json_boolean(ids->switch_ids));
+	json_put(o, "drop_groups", json_boolean(ids->drop_groups));
+	return o;
+}
+
+static json_t *source_json(const struct plan_source *s)
+{
+	json_t *o = json_object();
+
+	json_put(o, "path", json_text(s->path));
+	json_put(o, "id", id_json(&s->id));
+	json_put(o, "attrs", attrs_json(s->attrs));
+	json_put(o, "idmapped", json_boolean(s->idmapped));
+	return o;
+}
+
+static json_t *op_json(const struct plan_op *op)
+{
+	json_t *o = json_object();
+
+	json_put(o, "op", json_text(op_names[op->kind]));
+	json_put(o, "at", json_text(op->at));
+	switch (op->kind) {
+	case PLAN_OP_MKDIR:
+		json_put(o, "mode", u64_json(op->mode));
+		break;
+	case PLAN_OP_FILE:
+		json_put(o, "mode", u64_json(op->mode));
+		json_put(o, "data", json_bytes(op->data, op->data_len));
+		break;
+	case PLAN_OP_SYMLINK:
+	case PLAN_OP_WRITE:
+		json_put(o, "data", json_bytes(op->data, op->data_len));
+		break;
+	case PLAN_OP_TREE:
+		json_put(o, "source", u64_json(op->source));
+		break;
+	case PLAN_OP_TMPFS:
+		json_put(o, "mode", u64_json(op->mode));
+		json_put(o, "bytes", u64_json(op->bytes));
+		json_put(o, "inodes", u64_json(op->inodes));
+		json_put(o, "attrs", attrs_json(op->attrs));
+		break;
+	case PLAN_OP_BIND:
+		json_put(o, "from", json_text(op->from));
+		json_put(o, "attrs", attrs_json(op->attrs));
+		json_put(o, "over_link", json_boolean(op->over_link));
+		if (op->has_expect)
+			json_put(o, "expect", id_json(&op->expect));
+		break;
+	case PLAN_OP_NONE:
+	case PLAN_OP_DEVPTS:
+	case PLAN_OP_PROC:
+	case PLAN_OP_MAX:
+		break;
+	}
+	return o;
+}
+
+static json_t *limits_json(const struct plan *p)
+{
+	json_t *o = json_object();
+	json_t *rl = json_array();
+
+	for (uint32_t i = 0; i < p->n_rlimits; i++) {
+		json_t *r = json_object();
+
+		json_put(r, "resource", json_integer(p->rlimits[i].resource));
+		json_put(r, "soft", u64_json(p->rlimits[i].soft));
+		json_put(r, "hard", u64_json(p->rlimits[i].hard));
+		(void)json_array_append_new(rl, r);
+	}
+	json_put(o, "rlimits", rl);
+	json_put(o, "timeout_ms", p->timeout_ms == 0 ? json_null() : u64_json(p->timeout_ms));
+	json_put(o, "grace_ms", u64_json(p->grace_ms));
+	json_put(o, "output_bytes", p->output_limited ? u64_json(p->output_bytes) : json_null());
+	return o;
+}
+
+json_t *plan_json(const struct plan *p)
+{
+	json_t *o = json_object();
+	json_t *sources = json_array();
+	json_t *ops = json_array();
+
+	for (uint32_t i = 0; i < p->n_sources; i++)
+		(void)json_array_append_new(sources, source_json(&p->sources[i]));
+	for (uint32_t i = 0; i < p->n_ops; i++)
+		(void)json_array_append_new(ops, op_json(&p->ops[i]));
+	json_put(o, "ids", ids_json(&p->ids));
+	json_put(o, "network", json_text(p->host_network ? "host" : "none"));
+	json_put(o, "hostname", json_text(p->hostname));
+	json_put(o, "root_bytes", json_text(p->root_bytes));
+	json_put(o, "root_inodes", json_text(p->root_inodes));
+	json_put(o, "sources", sources);
+	json_put(o, "ops", ops);
+	json_put(o, "workdir", json_text(p->workdir));
+	json_put(o, "exe", json_text(p->exe));
+	json_put(o, "argv", strings_json(p->argv));
+	json_put(o, "env", names_json(p->envp));
+	json_put(o, "limits", limits_json(p));
+	return o;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "plan/compile.h"
+#include "policy/match.h"
+
+#define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* The fixed minimum: a value of ours, or (NULL) the caller's if it has one. */
+static const struct {
+	const char *name;
+	const char *value;
+} minimum[] = {
+	{ "HOME", "/home/agent" }, { "USER", "agent" },	    { "LOGNAME", "agent" },
+	{ "SHELL", "/bin/sh" },	   { "TMPDIR", "/tmp" },    { "container", "agentbox" },
+	{ "LANG", NULL },	   { "LC_*", NULL },	    { "TERM", NULL },
+	{ "TZ", NULL },
+};
+
+static const char *const secret_words[] = { "KEY",  "TOKEN",	  "SECRET",
+					    "PASS", "CREDENTIAL", "DSN" };
+
+struct env {
+	struct arena *arena;
+	ARRAY_OF(char *) vars; /* "NAME=value" */
+};
+
+static const char *var_value(const char *var, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(var, name, n) == 0 && var[n] == '=' ? var + n + 1 : NULL;
+}
+
+static const char *environ_get(char *const *environ, const char *name)
+{
+	for (size_t i = 0; environ[i] != NULL; i++) {
+		const char *v = var_value(environ[i], name);
+
+		if (v != NULL)
+			return v;
+	}
+	return NULL;
+}
+
+static void env_put(struct env *e, const char *name, size_t name_len, const char *value)
+{
+	char *var = arena_printf(e->arena, "%.*s=%s", (int)name_len, name, value);
+
+	for (size_t i = 0; i < e->vars.n; i++) {
+		if (strncmp(e->vars.v[i], var, name_len + 1) == 0) {
+			e->vars.v[i] = var;
+			return;
+		}
+	}
+	*array_push(e->arena, &e->vars) = var;
+}
+
+bool plan_env_is_secret(const char *name)
+{
+	char upper[128];
+	size_t n = strlen(name);
+
+	/* Absurdly long names are treated as the worse case. */
+	if (n >= sizeof(upper))
+		return true;
+	for (size_t i = 0; i <= n; i++)
+		upper[i] = (char)toupper((unsigned char)name[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(secret_words); i++) {
+		if (strstr(upper, secret_words[i]) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* A URL with a password in it: scheme://user:pass@host */
+static bool value_is_secret(const char *value)
+{
+	const char *p = strstr(value, "://");
+	size_t n;
+
+	if (p == NULL)
+		return false;
+	p += 3;
+	n = strcspn(p, "/@");
+	return p[n] == '@' && memchr(p, ':', n) != NULL;
+}
+
+static bool is_pattern(const char *s)
+{
+	return strchr(s, '*') != NULL;
+}
+
+static void env_pass(struct env *e, char *const *environ, const char *pattern)
+{
+	for (size_t i = 0; environ[i] != NULL; i++) {
+		size_t n = strcspn(environ[i], "=");
+		const char *name;
+
+		if (environ[i][n] != '=' || n == 0 || !match_name(pattern, environ[i], n))
+			continue;
+		name = arena_strndup(e->arena, environ[i], n);
+		if (is_pattern(pattern) &&
+		    (plan_env_is_secret(name) || value_is_secret(environ[i] + n + 1)))
+			continue;
+		env_put(e, name, n, environ[i] + n + 1);
+	}
+}
+
+static bool env_denied(const struct profile_sandbox *s, const char *var)
+{
+	size_t n = strcspn(var, "=");
+
+	for (size_t i = 0; i < s->env_deny.n; i++) {
+		if (match_name(s->env_deny.v[i].name, var, n))
+			return true;
+	}
+	return false;
+}
+
+static bool base_has(const struct facts *f, const char *dir)
+{
+	for (size_t i = 0; i < f->base.n; i++) {
+		if (f->base.v[i].kind != FACTS_BASE_ABSENT && path_covers(f->base.v[i].at, dir))
+			return true;
+	}
+	return false;
+}
+
+const char *plan_env_path(struct arena *a, const struct facts *f, char *const *environ)
+{
+	const char *p = environ_get(environ, "PATH");
+	const char *path = NULL;
+
+	while (p != NULL) {
+		size_t n = strcspn(p, ":");
+		const char *dir = arena_strndup(a, p, n);
+
+		if (path_is_canonical(dir) && base_has(f, dir))
+			path = path == NULL ? dir : arena_printf(a, "%s:%s", path, dir);
+		p = p[n] == '\0' ? NULL : p + n + 1;
+	}
+	return path == NULL ? SYSTEM_PATH : path;
+}
+
+char *const *plan_env_build(struct arena *a, const struct plan_request *rq)
+{
+	const struct profile_sandbox *s = &rq->profile->sandbox;
+	struct env e = { .arena = a };
+	size_t kept = 0;
+
+	env_put(&e, "PATH", 4, plan_env_path(a, rq->facts, rq->environ));
+	for (size_t i = 0; i < ARRAY_SIZE(minimum); i++) {
+		if (minimum[i].value != NULL)
+			env_put(&e, minimum[i].name, strlen(minimum[i].name), minimum[i].value);
+		else
+			env_pass(&e, rq->environ, minimum[i].name);
+	}
+	for (size_t i = 0; i < s->env_pass.n; i++)
+		env_pass(&e, rq->environ, s->env_pass.v[i].name);
+	for (size_t i = 0; i < rq->n_env_pass; i++)
+		env_pass(&e, rq->environ, rq->env_pass[i]);
+	for (size_t i = 0; i < s->env_set.n; i++)
+		env_put(&e, s->env_set.v[i].name, strlen(s->env_set.v[i].name),
+			s->env_set.v[i].value);
+	for (size_t i = 0; i < e.vars.n; i++) {
+		if (!env_denied(s, e.vars.v[i]))
+			e.vars.v[kept++] = e.vars.v[i];
+	}
+	e.vars.n = kept;
+	*array_push(a, &e.vars) = NULL;
+	return e.vars.v;
+}

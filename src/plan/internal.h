@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* internal - what the files of plan/ share while a plan is being made. */
+#pragma once
+
+#include "plan/compile.h"
+
+struct plan_builder {
+	struct arena *arena;   /* crosses clone */
+	struct arena *scratch; /* does not */
+	const struct plan_request *rq;
+	ARRAY_OF(struct plan_op) ops;
+	ARRAY_OF(struct plan_source) sources;
+	ARRAY_OF(const char *) made; /* directories of our own that exist by now */
+};
+
+/* plan_mounts_build() - sources and ops, in the order in which they are carried out. */
+void plan_mounts_build(struct plan_builder *b);
+
+/* plan_etc_text() - the content of one of our own files in /etc; in @a. */
+const char *plan_etc_text(struct arena *a, const struct plan_request *rq, const char *name);

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Theory of operation: the new root is an empty tmpfs. Below /proc, before the real proc is
+ * mounted over it, lies the staging area: our own small files, the masks and the scratch tmpfs.
+ * From there they are bound to where they belong; then proc covers it, and there is no path to
+ * it left. Own files need no other home, nothing needs to be unmounted. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "plan/internal.h"
+
+#define STAGE "/proc/own"
+#define STAGE_MASK STAGE "/mask"
+#define STAGE_MASK_DIR STAGE "/maskdir"
+#define STAGE_SCRATCH "/proc/scratch"
+
+#define ATTRS_RO (PLAN_ATTR_RO | PLAN_ATTR_NOSUID | PLAN_ATTR_NODEV)
+#define ATTRS_RW (PLAN_ATTR_NOSUID | PLAN_ATTR_NODEV)
+#define ATTRS_DATA (ATTRS_RO | PLAN_ATTR_NOEXEC)
+
+static struct plan_op *op_add(struct plan_builder *b, enum plan_op_kind kind, const char *at)
+{
+	struct plan_op *op = array_push(b->arena, &b->ops);
+
+	op->kind = kind;
+	op->at = arena_strdup(b->arena, at);
+	return op;
+}
+
+static void op_mkdir(struct plan_builder *b, const char *at, uint32_t mode)
+{
+	for (size_t i = 0; i < b->made.n; i++) {
+		if (strcmp(b->made.v[i], at) == 0)
+			return;
+	}
+	op_add(b, PLAN_OP_MKDIR, at)->mode = mode;
+	*array_push(b->scratch, &b->made) = arena_strdup(b->scratch, at);
+}
+
+static void op_file(struct plan_builder *b, const char *at, uint32_t mode, const char *data)
+{
+	struct plan_op *op = op_add(b, PLAN_OP_FILE, at);
+
+	op->mode = mode;
+	op->data = arena_strdup(b->arena, data);
+	op->data_len = (uint32_t)strlen(data);
+}
+
+static void op_symlink(struct plan_builder *b, const char *at, const char *text)
+{
+	struct plan_op *op = op_add(b, PLAN_OP_SYMLINK, at);
+
+	op->data = arena_strdup(b->arena, text);
+	op->data_len = (uint32_t)strlen(text);
+}
+
+static struct plan_op *op_bind(struct plan_builder *b, const char *from, const char *at,
+			       unsigned attrs)
+{
+	struct plan_op *op = op_add(b, PLAN_OP_BIND, at);
+
+	op->from = arena_strdup(b->arena, from);
+	op->attrs = attrs;
+	return op;
+}
+
+static void op_tmpfs(struct plan_builder *b, const char *at, uint32_t mode, unsigned attrs)
+{
+	const struct profile_sandbox *s = &b->rq->profile->sandbox;
+	struct plan_op *op = op_add(b, PLAN_OP_TMPFS, at);
+
+	op->mode = mode;
+	op->attrs = attrs;
+	op->bytes = (s->scratch_bytes + 4095) & ~(uint64_t)4095;
+	op->inodes = s->scratch_files;
+}
+
+static void op_tree(struct plan_builder *b, const char *at, const struct facts_object *o,
+		    unsigned attrs, int tree_fd)
+{
+	struct plan_source *src = array_push(b->arena, &b->sources);
+	struct plan_op *op = op_add(b, PLAN_OP_TREE, at);
+
+	src->path = arena_strdup(b->arena, o->path);
+	src->id = o->id;
+	src->attrs = attrs;
+	src->tree_fd = tree_fd;
+	src->idmapped = tree_fd >= 0 && b->rq->idmapped;
+	op->source = (uint32_t)(b->sources.n - 1);
+}
+
+static void build_stage(struct plan_builder *b)
+{
+	const struct facts *f = b->rq->facts;
+
+	op_mkdir(b, "/proc", 0555);
+	op_mkdir(b, STAGE, 0755);
+	for (size_t i = 0; i < f->etc.n; i++) {
+		const char *name = f->etc.v[i].name;
+
+		op_file(b, path_join(b->scratch, STAGE, name), 0444,
+			plan_etc_text(b->scratch, b->rq, name));
+	}
+	op_file(b, STAGE_MASK, 0000, "");
+	op_mkdir(b, STAGE_MASK_DIR, 0000);
+	op_mkdir(b, STAGE_SCRATCH, 0755);
+	op_tmpfs(b, STAGE_SCRATCH, 0755, ATTRS_RW);
+}
+
+static void build_base(struct plan_builder *b)
+{
+	const struct facts *f = b->rq->facts;
+
+	for (size_t i = 0; i < f->base.n; i++) {
+		const struct facts_base *base = &f->base.v[i];
+
+		if (base->kind == FACTS_BASE_LINK) {
+			op_symlink(b, base->at, base->link);
+		} else if (base->kind == FACTS_BASE_DIR) {
+			op_mkdir(b, base->at, 0755);
+			op_tree(b, base->at, &base->object, ATTRS_RO, -1);
+		}
+	}
+	for (size_t i = 0; i < f->etc.n; i++) {
+		const char *name = f->etc.v[i].name;
+
+		op_bind(b, path_join(b->scratch, STAGE, name), path_join(b->scratch, "/etc", name),
+			ATTRS_DATA)
+			->over_link = true;
+	}
+	for (size_t i = 0; i < f->etc_masked.n; i++)
+		op_bind(b, STAGE_MASK, path_join(b->scratch, "/etc", f->etc_masked.v[i]), ATTRS_DATA);
+}
+
+/* The parts of the one scratch file system: programs may fill it, not the host. */
+static void build_scratch(struct plan_builder *b)
+{
+	static const struct {
+		const char *stage;
+		const char *at;
+		uint32_t mode;
+	} parts[] = {
+		{ STAGE_SCRATCH "/tmp", "/tmp", 01777 },
+		{ STAGE_SCRATCH "/vartmp", "/var/tmp", 01777 },
+		{ STAGE_SCRATCH "/home", "/home/agent", 0700 },
+	};
+
+	op_mkdir(b, "/run", 0755);
+	op_mkdir(b, "/var", 0755);
+	op_mkdir(b, "/home", 0755);
+	op_symlink(b, "/var/run", "/run");
+	op_symlink(b, "/var/lock", "/run/lock");
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		op_mkdir(b, parts[i].stage, parts[i].mode);
+		op_mkdir(b, parts[i].at, parts[i].mode);
+		op_bind(b, parts[i].stage, parts[i].at, ATTRS_RW);
+	}
+}
+
+static void build_dev(struct plan_builder *b)
+{
+	static const struct {
+		const char *at, *text;
+	} links[] = {
+		{ "/dev/ptmx", "pts/ptmx" },	      { "/dev/fd", "/proc/self/fd" },
+		{ "/dev/stdin", "/proc/self/fd/0" },  { "/dev/stdout", "/proc/self/fd/1" },
+		{ "/dev/stderr", "/proc/self/fd/2" },
+	};
+	const struct facts *f = b->rq->facts;
+
+	op_mkdir(b, "/dev", 0755);
+	for (size_t i = 0; i < FACTS_DEVICES; i++) {
+		const struct facts_device *d = &f->devices[i];
+		const char *at = path_join(b->scratch, "/dev", d->name);
+		struct facts_object o = d->object;
+
+		if (o.fd < 0)
+			continue;
+		o.path = at;
+		op_file(b, at, 0666, "");
+		/* A read-only mount keeps its node from being changed, not from being written. */
+		op_tree(b, at, &o, PLAN_ATTR_RO | PLAN_ATTR_NOSUID | PLAN_ATTR_NOEXEC, -1);
+	}
+	op_mkdir(b, "/dev/pts", 0755);
+	op_add(b, PLAN_OP_DEVPTS, "/dev/pts");
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+		op_symlink(b, links[i].at, links[i].text);
+	op_mkdir(b, "/dev/shm", 0755);
+	op_tmpfs(b, "/dev/shm", 01777, ATTRS_RW | PLAN_ATTR_NOEXEC);
+}
+
+static bool root_is_mounted(const struct plan_builder *b, size_t i)
+{
+	return b->rq->facts->roots.v[i].present && b->rq->access[i].read;
+}
+
+/* A directory that another root holds must exist there: nothing is made on the host. */
+static bool inside_other_root(const struct plan_builder *b, size_t self, const char *at)
+{
+	const struct facts *f = b->rq->facts;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		if (i != self && root_is_mounted(b, i) && path_covers(f->roots.v[i].root->at, at))
+			return true;
+	}
+	return false;
+}
+
+static void build_mountpoint(struct plan_builder *b, size_t root, const char *at, bool is_dir)
+{
+	const char *parent = path_dirname(b->scratch, at);
+
+	if (at[1] == '\0' || inside_other_root(b, root, at))
+		return;
+	build_mountpoint(b, root, parent, true);
+	if (is_dir)
+		op_mkdir(b, at, 0755);
+	else
+		op_file(b, at, 0444, "");
+}
+
+/* Outer roots before those inside them. */
+static void build_roots(struct plan_builder *b)
+{
+	const struct facts *f = b->rq->facts;
+	size_t deepest = 0;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		size_t depth = path_depth(f->roots.v[i].root->at);
+
+		deepest = depth > deepest ? depth : deepest;
+	}
+	for (size_t depth = 1; depth <= deepest; depth++) {
+		for (size_t i = 0; i < f->roots.n; i++) {
+			const struct facts_root *r = &f->roots.v[i];
+
+			if (path_depth(r->root->at) != depth || !root_is_mounted(b, i))
+				continue;
+			build_mountpoint(b, i, r->root->at, S_ISDIR(r->object.mode));
+			op_tree(b, r->root->at, &r->object,
+				b->rq->access[i].write ? ATTRS_RW : ATTRS_RO,
+				b->rq->root_trees == NULL ? -1 : b->rq->root_trees[i]);
+		}
+	}
+}
+
+struct pins {
+	ARRAY_OF(const char *) set;
+};
+
+/* Every directory between a writable root and a guarded entry is bound onto itself: a mountpoint
+ * cannot be renamed away, which would leave the name free for something else. */
+static void build_pins(struct plan_builder *b, struct pins *pins, const struct guard *g)
+{
+	const char *rest = path_rest(g->root_at, g->at);
+
+	for (const char *slash = strchr(rest, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		const char *dir = arena_strndup(b->scratch, g->at, (size_t)(slash - g->at));
+		bool have = false;
+
+		for (size_t i = 0; i < pins->set.n; i++)
+			have = have || strcmp(pins->set.v[i], dir) == 0;
+		if (have)
+			continue;
+		op_bind(b, dir, dir, ATTRS_RW);
+		*array_push(b->scratch, &pins->set) = dir;
+	}
+}
+
+static void build_guards(struct plan_builder *b)
+{
+	const struct resolved *r = b->rq->resolved;
+	struct pins pins = { 0 };
+
+	for (size_t i = 0; i < r->guards.n; i++) {
+		const struct guard *g = &r->guards.v[i];
+		const char *from = g->from != NULL ? g->from : g->at;
+		struct plan_op *op;
+
+		if (g->root_writable)
+			build_pins(b, &pins, g);
+		if (g->kind == GUARD_HIDE)
+			from = g->is_dir ? STAGE_MASK_DIR : STAGE_MASK;
+		op = op_bind(b, from, g->at, g->kind == GUARD_HIDE ? ATTRS_DATA : ATTRS_RO);
+		op->over_link = g->is_link;
+		op->has_expect = true;
+		op->expect = g->id;
+	}
+}
+
+/* Last: from here on the staging area has no path. */
+static void build_proc(struct plan_builder *b)
+{
+	const struct facts *f = b->rq->facts;
+	struct plan_op *op;
+
+	op_add(b, PLAN_OP_PROC, "/proc");
+	/* No user namespace below this one: it would give capabilities back to programs. */
+	op = op_add(b, PLAN_OP_WRITE, "/proc/sys/user/max_user_namespaces");
+	op->data = arena_strdup(b->arena, "0");
+	op->data_len = 1;
+	for (size_t i = 0; i < f->proc_ro.n; i++) {
+		const char *at = path_join(b->scratch, "/proc", f->proc_ro.v[i]);
+
+		op_bind(b, at, at, ATTRS_DATA);
+	}
+}
+
+void plan_mounts_build(struct plan_builder *b)
+{
+	build_stage(b);
+	build_base(b);
+	build_scratch(b);
+	build_dev(b);
+	build_roots(b);
+	build_guards(b);
+	build_proc(b);
+}
