@@ -18,16 +18,17 @@ enum outcome_status {
 	OUTCOME_FAILED = 0, /* agentbox failed; nothing ran; err says why */
 	OUTCOME_EXITED,
 	OUTCOME_SIGNALED,
-	OUTCOME_LIMIT,	/* a limit ended the run */
+	OUTCOME_LIMIT,  /* a limit ended the run */
 	OUTCOME_NOEXEC, /* the command could not be executed: exit_code is 126 or 127 */
 };
 
 struct outcome {
 	enum outcome_status status;
-	bool started;  /* the command was executed */
-	int exit_code; /* EXITED, NOEXEC */
-	int signal;    /* SIGNALED, or what ended the command after a limit */
-	bool has_exit; /* exit_code or signal above are the command's own */
+	bool started;   /* the command was executed */
+	int exit_code;  /* EXITED, NOEXEC */
+	int signal;     /* SIGNALED, or what ended the command after a limit */
+	bool has_exit;  /* exit_code or signal above are the command's own */
+	int got_signal; /* the first INT, TERM, HUP or QUIT that agentbox itself received, or 0 */
 	const char *limit; /* "timeout", "output"; NULL when none; static */
 	bool timed_out;
 	bool truncated;
@@ -36,6 +37,9 @@ struct outcome {
 	uint64_t cpu_ms;
 	uint64_t max_rss_bytes;
 	struct strbuf output[2]; /* captured; owned; [1] only with capture_split */
+	/* FAILED, NOEXEC: why. Beside EXITED, SIGNALED and LIMIT it is set when output was lost
+	 * (a full disk), when an attachment's event failed and ended the run, or when init was
+	 * killed from outside (SIGNALED without has_exit). */
 	struct err err;
 };
 
@@ -50,8 +54,8 @@ struct run_child {
 };
 
 /* An attachment plugs a service into a run without run/ knowing it. Hooks that are NULL are
- * skipped. A failing prepare or after_clone means that nothing runs; a failing finish is
- * reported in the outcome's place by the caller's own means (ctx). */
+ * skipped. A failing prepare or after_clone means that nothing runs; a failing event ends the
+ * run; a failing finish is reported in the outcome's place by the caller's own means (ctx). */
 struct run_attachment {
 	const char *name;
 	void *ctx;
@@ -59,8 +63,9 @@ struct run_attachment {
 	int (*after_clone)(void *ctx, const struct run_child *child, struct err *err);
 	int (*event)(void *ctx, uint32_t epoll_events, struct err *err); /* on *event_fd */
 	const int *event_fd; /* polled for input from prepare to finish; NULL or -1: none */
-	int (*finish)(void *ctx, const struct outcome *o, struct err *err); /* reverse order, always
-										 once prepare succeeded */
+	int (*finish)(void *ctx, const struct outcome *o,
+		      struct err *err); /* reverse order, always
+					     once prepare succeeded */
 };
 
 enum run_stdin {
@@ -70,11 +75,20 @@ enum run_stdin {
 
 struct run_options {
 	enum run_stdin stdin_mode;
-	bool capture;	    /* keep the output in the outcome (--json) instead of passing it on */
-	bool capture_split; /* stdout and stderr apart */
-	int caller_stdio[3]; /* borrowed: normally 0, 1, 2 */
-	bool die_with_caller; /* SIGKILL from the kernel when the calling process ends */
+	bool capture;         /* keep the output in the outcome (--json) instead of passing it on */
+	bool capture_split;   /* stdout and stderr apart */
+	int caller_stdio[3];  /* borrowed: normally 0, 1, 2 */
+	bool die_with_caller; /* SIGKILL from the kernel when the calling process (the thread of
+				 it that started us, prctl(2) PR_SET_PDEATHSIG) ends */
 };
+
+/* Signals while a run lasts: INT, TERM, HUP and QUIT go to the command's process group, and what
+ * still runs plan->grace_ms later, or at a second one, is killed; USR1 and USR2 go there too.
+ * One that the caller had ignored stays ignored. The mask, and what is done with PIPE and CHLD,
+ * are on return as they were.
+ *
+ * Time in which the supervisor was stopped (SIGSTOP, ^Z) does not count for any limit, to within
+ * a quarter of a second for each stop. */
 
 /* run_plan() - run to the end. Returns 0 with *ret filled whenever the outcome is known, also
  * when the sandbox could not be built (status OUTCOME_FAILED, ret->err set). -1: a failure

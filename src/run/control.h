@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* control - the supervisor's side of the control socket. What arrives was sent from inside the
+ * sandbox: size and kind are checked here, every other field where it is used. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/macro.h"
+#include "child/report.h"
+
+/* control_send() - one order. Return: 0 or -errno. */
+MUST_CHECK int control_send(int fd, enum child_order_kind kind, uint32_t arg);
+/* control_recv() - one report, without waiting.
+ * Return: 1 with *ret set, 0 when there is none now, -EPIPE at end of file, -EPROTO for anything
+ * that is not a report, or -errno. */
+MUST_CHECK int control_recv(int fd, struct child_report *ret);

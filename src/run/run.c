@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "run/run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "run/supervisor.h"
+
+static int run_die_with_caller(struct err *err)
+{
+	pid_t caller = getppid();
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+		return err_set(err, ERR_HOST, errno, "cannot ask to end with the caller");
+	/* It may have ended before the kernel was asked. */
+	if (getppid() != caller)
+		return err_set(err, ERR_HOST, 0, "the calling process has ended");
+	return 0;
+}
+
+static int run_prepare(struct supervisor *s, struct err *err)
+{
+	for (; s->n_prepared < s->n_attached; s->n_prepared++) {
+		const struct run_attachment *a = s->attached[s->n_prepared];
+
+		if (a->prepare != NULL && a->prepare(a->ctx, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int run_start(struct supervisor *s, const struct run_options *opt, struct err *err)
+{
+	if (run_prepare(s, err) != 0 || stdfd_open(&s->io, s->plan, opt, s->o->output, err) != 0)
+		return -1;
+	if (start_child(s, err) == 0)
+		return 0;
+	stdfd_free(&s->io);
+	return -1;
+}
+
+/* The reverse order: what was plugged in last may rest on what was there before it. */
+static void run_finish(struct supervisor *s)
+{
+	while (s->n_prepared > 0) {
+		const struct run_attachment *a = s->attached[--s->n_prepared];
+		struct err ignored = { 0 };
+
+		if (a->finish != NULL)
+			(void)a->finish(a->ctx, s->o, &ignored);
+	}
+}
+
+int run_plan(const struct plan *plan, const struct run_options *opt,
+	     const struct run_attachment *const *attachments, size_t n_attachments,
+	     struct outcome *ret, struct err *err)
+{
+	struct supervisor s = { .plan = plan,
+				.attached = attachments,
+				.n_attached = n_attachments,
+				.child = { .pid = -1, .pidfd = -1, .control = -1 },
+				.o = ret };
+
+	*ret = (struct outcome){ 0 };
+	if (opt->die_with_caller && run_die_with_caller(err) != 0)
+		return -1;
+	/* From here on a signal is an event: the attachments are finished whatever comes. */
+	if (signals_open(&s.signals, err) != 0)
+		return -1;
+	if (run_start(&s, opt, &ret->err) == 0) {
+		loop_run(&s);
+		stdfd_free(&s.io);
+	}
+	spawn_close(&s.child);
+	run_finish(&s);
+	signals_close(&s.signals);
+	return 0;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* From clone to the order to start.
+ *
+ *   supervisor                               child
+ *   clone3                                   sources by path, device, inode, type
+ *   id maps, IDS_WRITTEN ------------------> identity, tree, privileges
+ *   sources again, by mount id too           |
+ *   after_clone of each attachment           |
+ *   <--------------------------------------- READY (or FAILED)
+ *   START ---------------------------------> the command
+ *
+ * Whatever fails before START ends the child; it waits for the exact token and knows no other
+ * way on. The mount ids are compared here and not in the child because a clone of the mount
+ * namespace numbers its mounts anew; done while the child builds, it costs no time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "run/blame.h"
+#include "run/control.h"
+#include "run/idmap.h"
+#include "run/supervisor.h"
+#include "sys/fs.h"
+
+/* How long the child may take to build the sandbox. */
+#define READY_MS 10000
+
+uint64_t supervisor_now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* The child's own account of why it stopped is better than what we saw of it. */
+static int child_gone(struct supervisor *s, struct err *err)
+{
+	struct child_report r;
+
+	if (spawn_reap(&s->child, SUPERVISOR_KILL_MS, NULL) >= 0)
+		fd_close(&s->child.pidfd);
+	while (control_recv(s->child.control, &r) == 1)
+		if (r.kind == CHILD_REPORT_FAILED)
+			return blame_step(err, s->plan, &r);
+	return err_set(err, ERR_HOST, 0,
+		       "the first process of the sandbox ended while it was being built (killed "
+		       "from outside, or out of memory)");
+}
+
+static int start_order(struct supervisor *s, enum child_order_kind kind, struct err *err)
+{
+	int r = control_send(s->child.control, kind, 0);
+
+	if (r == -EPIPE || r == -ECONNRESET)
+		return child_gone(s, err);
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r, "cannot reach the first process of the sandbox");
+	return 0;
+}
+
+static int start_check_sources(const struct supervisor *s, struct err *err)
+{
+	for (uint32_t i = 0; i < s->plan->n_sources; i++) {
+		const struct plan_source *src = &s->plan->sources[i];
+		struct file_id now;
+		int r;
+
+		/* A tree that is held already cannot change. */
+		if (src->tree_fd >= 0)
+			continue;
+		r = sys_file_id(AT_FDCWD, src->path, AT_SYMLINK_NOFOLLOW, &now);
+		if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+			return err_set(err, ERR_HOST, -r, "%s", src->path);
+		if (r < 0 || !file_id_same(&now, &src->id) || now.mnt_id != src->id.mnt_id)
+			return err_set(err, ERR_HOST, 0,
+				       "%s: changed while the sandbox was being built; try again",
+				       src->path);
+	}
+	return 0;
+}
+
+static int start_attachments(struct supervisor *s, struct err *err)
+{
+	struct run_child child = { .pid = s->child.pid, .pidfd = s->child.pidfd };
+
+	for (size_t i = 0; i < s->n_attached; i++) {
+		const struct run_attachment *a = s->attached[i];
+
+		if (a->after_clone != NULL && a->after_clone(a->ctx, &child, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int start_signals(struct supervisor *s, struct err *err)
+{
+	int signo;
+
+	while ((signo = signals_next(&s->signals)) != 0) {
+		if (signo == SIGUSR1 || signo == SIGUSR2 || signo == SIGCONT)
+			continue;
+		s->o->got_signal = signo;
+		return err_set(err, ERR_REQUEST, 0, "interrupted before the command was started");
+	}
+	return 0;
+}
+
+static int start_wait_ready(struct supervisor *s, struct err *err)
+{
+	uint64_t deadline = supervisor_now_ms() + READY_MS;
+	struct child_report r;
+
+	for (;;) {
+		struct pollfd pfd[] = { { .fd = s->child.control, .events = POLLIN },
+					{ .fd = s->child.pidfd, .events = POLLIN },
+					{ .fd = s->signals.fd, .events = POLLIN } };
+		uint64_t now = supervisor_now_ms();
+		int got;
+
+		if (now >= deadline)
+			return err_set(err, ERR_HOST, ETIMEDOUT,
+				       "the sandbox was not built within %d seconds",
+				       READY_MS / 1000);
+		if (poll(pfd, ARRAY_SIZE(pfd), (int)(deadline - now)) < 0 && errno != EINTR)
+			return err_set(err, ERR_HOST, errno, "cannot wait for the sandbox");
+		if (start_signals(s, err) != 0)
+			return -1;
+		got = control_recv(s->child.control, &r);
+		if (got == 1 && r.kind == CHILD_REPORT_READY)
+			return 0;
+		if (got == 1 && r.kind == CHILD_REPORT_FAILED)
+			return blame_step(err, s->plan, &r);
+		if (got == -EPIPE || (got == 0 && (pfd[1].revents & POLLIN) != 0))
+			return child_gone(s, err);
+		if (got != 0)
+			return err_set(err, ERR_INTERNAL, EPROTO,
+				       "the sandbox sent a wrong report while it was being built");
+	}
+}
+
+static int start_steps(struct supervisor *s, struct err *err)
+{
+	if (idmap_write(s->child.pid, &s->plan->ids, err) != 0 ||
+	    start_order(s, CHILD_ORDER_IDS_WRITTEN, err) != 0 || start_check_sources(s, err) != 0 ||
+	    start_attachments(s, err) != 0 || start_wait_ready(s, err) != 0)
+		return -1;
+	return start_order(s, CHILD_ORDER_START, err);
+}
+
+int start_child(struct supervisor *s, struct err *err)
+{
+	s->cloned_ms = supervisor_now_ms();
+	if (spawn_child(s->plan, s->io.child, &s->child, err) != 0)
+		return -1;
+	stdfd_close_child(&s->io);
+	if (start_steps(s, err) == 0)
+		return 0;
+	if (s->child.pidfd >= 0) {
+		spawn_kill(&s->child);
+		(void)spawn_reap(&s->child, SUPERVISOR_KILL_MS, NULL);
+	}
+	return -1;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* supervisor - the state of one run, shared by the files of this floor. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "run/run.h"
+#include "run/signals.h"
+#include "run/spawn.h"
+#include "run/stdfd.h"
+
+/* How long an end may take that nothing in the sandbox can delay: only a process in
+ * uninterruptible sleep outlives this, and then waiting longer does not help. */
+#define SUPERVISOR_KILL_MS 10000
+
+struct supervisor {
+	const struct plan *plan;                      /* borrowed */
+	const struct run_attachment *const *attached; /* borrowed */
+	size_t n_attached;
+	size_t n_prepared;
+	struct signals signals;
+	struct stdfd_set io;
+	struct spawn child;
+	uint64_t cloned_ms; /* when */
+	struct outcome *o;  /* borrowed */
+};
+
+/* supervisor_now_ms() - CLOCK_MONOTONIC, which stands still while the machine is suspended. */
+uint64_t supervisor_now_ms(void);
+
+/* start_child() - clone, id maps, checks, attachments, and the order to start. On failure the
+ * child is dead and nothing ran. */
+MUST_CHECK int start_child(struct supervisor *s, struct err *err);
+
+/* loop_run() - from the order to start until the sandbox is gone and its output delivered;
+ * fills s->o. */
+void loop_run(struct supervisor *s);
