@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# run --json prints exactly one object, always; --status-fd gives the same without output.
+. "${0%/*}/lib.sh"
+as_callers
+
+j() { # RC ARGS...: stdout to $T/j
+	local want=$1 rc=0
+	shift
+	"$AGENTBOX" run --json --state "$STATE" "$@" >"$T/j" 2>"$T/err" </dev/null || rc=$?
+	is "$rc" "$want" "status $want: run --json ${*: -3}"
+}
+
+j 3 -p "$P" -- sh -c 'echo out; echo err >&2; exit 3'
+json_is "$T/j" 'o["status"] == "exited" and o["exit_code"] == 3 and o["rc"] == 3' "exited"
+json_is "$T/j" 'o["signal"] is None' "no signal"
+json_is "$T/j" 'o["output"] == "out\nerr\n" and o["encoding"] == "utf-8"' "one stream, in order"
+json_is "$T/j" 'o["output_bytes"] == 8 and o["truncated"] is False' "its size"
+json_is "$T/j" 'o["timed_out"] is False and o["limit"] is None' "no limit"
+json_is "$T/j" 'o["agent"] == "me" and len(o["request_id"]) >= 16 and o["version"]' "agent, id, version"
+json_is "$T/j" 'o["trust"] == "untrusted"' "its output is not to be trusted"
+json_is "$T/j" 'o["audit"]["seq"] >= 3 and len(o["audit"]["sha256"]) == 64' "the head of the audit"
+json_is "$T/j" 'all(len(o["profile"][k]) == 64 for k in ("sandbox_sha256", "permissions_sha256"))' "profile hashes"
+json_is "$T/j" 'o["usage"]["wall_ms"] >= 0 and o["usage"]["cpu_ms"] >= 0 and o["usage"]["max_rss_bytes"] > 0' "usage"
+json_is "$T/j" 'isinstance(o["mechanisms"], dict) and o["mechanisms"]' "mechanisms"
+json_is "$T/j" 'o["violations"] == [] and o["denials"] == []' "no violations"
+json_is "$T/j" 'o["decision"]["decision"] == "allow"' "the decision"
+json_is "$T/j" 'not o.get("error")' "no error"
+is "$(wc -l <"$T/j")" 1 "one line"
+
+j 143 -p "$P" -- sh -c 'kill -TERM $$'
+json_is "$T/j" 'o["status"] == "signaled" and o["signal"] == 15 and o["rc"] == 143' "signaled"
+j 127 -p "$P" -- no-such-program
+json_is "$T/j" 'o["rc"] == 127 and o["output"] in ("", None)' "not found"
+j 126 -p "$P" -- "$WS"
+json_is "$T/j" 'o["rc"] == 126' "not executable"
+j 124 -p "$P" --timeout 200ms -- sh -c 'echo before; sleep 20'
+json_is "$T/j" 'o["status"] == "limit" and o["limit"] == "timeout" and o["timed_out"] is True' "a timeout"
+json_is "$T/j" 'o["output"] == "before\n"' "with what was printed before"
+j 121 -p "$P" --workdir "$T/home" -- true
+json_is "$T/j" 'o["status"] == "blocked" and o["rc"] == 121 and o["error"]["message"]' "blocked"
+j 120 -p "$P" -a stranger -- true
+json_is "$T/j" 'o["status"] == "denied" and o["rc"] == 120 and o["reason"]' "denied"
+json_is "$T/j" 'o["decision"]["code"] == "identity"' "with its code"
+json_is "$T/j" '"'"$T"'" not in json.dumps(o.get("reason"))' "and no host path in the reason"
+j 125 -p "$T/none.yaml" -- true
+json_is "$T/j" 'o["status"] == "failed" and o["rc"] == 125 and o["error"]["message"]' "no profile"
+profile broken <<<'sandbox: {rots: [.]}'
+j 125 -p "$P" -- true
+json_is "$T/j" 'o["rc"] == 125 and "rots" in o["error"]["message"] and "roots" in o["error"]["message"]' "a broken one"
+base_profile
+j 125 -p "$P" --no-such-option -- true
+json_is "$T/j" 'o["rc"] == 125' "an unknown option after --json"
+j 125 -p "$P"
+json_is "$T/j" 'o["rc"] == 125' "no command"
+mkdir -p "$T/state-ro"
+touch "$T/notadir"
+"$AGENTBOX" run --json --state "$T/notadir" -p "$P" -- touch "$WS/ran" >"$T/j" 2>"$T/err"
+is $? 125 "a state that cannot be had"
+json_is "$T/j" 'o["status"] == "failed" and o["rc"] == 125' "is an object too"
+check_not "and nothing ran" test -e "$WS/ran"
+
+# --- bytes that are no text
+j 0 -p "$P" -- printf '\377\000x'
+json_is "$T/j" 'o["encoding"] == "base64" and base64.b64decode(o["output"]) == b"\xff\x00x"' "base64"
+j 0 -p "$P" -- printf '\033[31m\n'
+json_is "$T/j" 'o["encoding"] == "utf-8" and o["output"] == "\x1b[31m\n"' "control characters are text in JSON"
+is "$(LC_ALL=C grep -c $'\033' "$T/j")" 0 "and do not reach a terminal raw"
+j 0 -p "$P" -- printf '\303\251\360\237\230\200'
+json_is "$T/j" 'o["output"] == "\u00e9\U0001f600"' "UTF-8 stays"
+
+# --- split
+j 0 -p "$P" -- true
+"$AGENTBOX" run --json=split --state "$STATE" -p "$P" -- sh -c 'echo out; echo err >&2' >"$T/j" 2>"$T/err"
+json_is "$T/j" '"out\n" in json.dumps(o).replace("\\n", "\n") and "err\n" in json.dumps(o).replace("\\n", "\n") and "out\nerr" not in json.dumps(o).replace("\\n", "\n")' \
+	"split keeps the two apart"
+
+# --- the cap
+j 0 -p "$P" -- "$PROBE" spew 3000000
+json_is "$T/j" 'o["truncated"] is True and o["output_bytes"] == 3000000' "the default cap truncates"
+json_is "$T/j" 'len(o["output"]) == 1048576 and set(o["output"]) == {"x"}' "to 1 MiB, and appends nothing"
+base_profile "limits: {output: 1000}"
+j 0 -p "$P" -- "$PROBE" spew 1000
+json_is "$T/j" 'o["truncated"] is False and len(o["output"]) == 1000' "exactly at the cap"
+j 0 -p "$P" -- "$PROBE" spew 1001
+json_is "$T/j" 'o["truncated"] is True and len(o["output"]) == 1000 and o["output_bytes"] == 1001' "one past it"
+base_profile
+ab -- "$PROBE" spew 3000000 >"$T/stream" 2>/dev/null
+is "$(stat -c %s "$T/stream")" 3000000 "streaming has no cap"
+base_profile "limits: {output: 1M}"
+ab -- "$PROBE" spew 3000000 >"$T/stream" 2>/dev/null
+is "$(stat -c %s "$T/stream")" 1048576 "unless the profile says so"
+base_profile
+
+# --- --status-fd
+ab --status-fd 9 -- sh -c 'echo out; exit 4' 9>"$T/j" >"$T/out" 2>"$T/err"
+is $? 4 "--status-fd keeps the status"
+is "$(cat "$T/out")" out "and the output"
+json_is "$T/j" 'o["rc"] == 4 and o["exit_code"] == 4 and not o.get("output")' "its object has no output"
+json_is "$T/j" 'o["audit"]["seq"] > 0' "and the head"
+ab -a stranger --status-fd 9 -- true 9>"$T/j" 2>"$T/err"
+json_is "$T/j" 'o["status"] == "denied"' "--status-fd on a denial"
+expect_rc 125 "--status-fd of a descriptor that is not open" ab --status-fd 77 -- true
+is "$(ab --status-fd 9 -- "$PROBE" fdlist 9>"$T/j")" "$(ab -- "$PROBE" fdlist)" "it does not reach the command"
+
+# --- arguments that are no text
+j 0 -p "$P" -- echo $'\377'
+py - "$STATE" <<'PY' >"$T/out" 2>&1
+import json, sys, glob
+ok = False
+for line in open(glob.glob(sys.argv[1] + "/*.jsonl")[0], "rb"):
+    ok = "/w==" in json.dumps(json.loads(line)) or ok
+sys.exit(not ok)
+PY
+is $? 0 "a record spells an argument that is not UTF-8 as b64"
+done_testing

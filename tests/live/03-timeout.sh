@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The end of the command and the end of its time end the whole tree and close the pipes.
+# P14, P17, P23, P25.
+. "${0%/*}/lib.sh"
+as_callers
+
+# --- at the end of the command
+start=$(now_ms)
+out=$(ab -- sh -c "setsid sleep 300 & echo done" 2>/dev/null | cat)
+took=$(($(now_ms) - start))
+is "$out" done "a background child does not keep the output"
+is "$((took < 2500 ? 0 : took))" 0 "the reader sees the end at once"
+no_sandbox_left "the background child is gone"
+rm -f "$WS/up"
+start=$(now_ms)
+out=$(ab -- "$PROBE" daemonize 300 "$WS/up" 2>/dev/null | cat)
+is "$out" ok "a daemon that ignores TERM was started"
+check "it was really there" test -e "$WS/up"
+is "$(($(now_ms) - start < 2500))" 1 "and did not keep the output"
+no_sandbox_left "it is gone"
+
+# --- at the end of its time
+rm -f "$WS/up"
+start=$(now_ms)
+ab --timeout 500ms -- sh -c "$PROBE daemonize 300 $WS/up; sleep 300" 2>"$T/err" | cat >"$T/out"
+rc=${PIPESTATUS[0]}
+took=$(($(now_ms) - start))
+is "$rc" 124 "a timeout with a daemon is 124"
+is "$((took >= 450 && took < 3000 ? 0 : took))" 0 "in time"
+check "the daemon was there" test -e "$WS/up"
+no_sandbox_left "nothing of it is left"
+
+base_profile "limits: {timeout: 300ms, grace: 1s}"
+if ab -- true 2>/dev/null; then
+	GRACE=1
+else
+	# grace is a later key: its default holds
+	base_profile "limits: {timeout: 300ms}"
+	GRACE=5
+fi
+start=$(now_ms)
+ab -- sh -c 'trap "" TERM HUP INT; while :; do sleep 0.1; done' >"$T/out" 2>"$T/err"
+rc=$?
+took=$(($(now_ms) - start))
+is "$rc" 124 "a command that ignores TERM is 124"
+is "$((took < 300 + GRACE * 1000 + 1500 ? 0 : took))" 0 "no later than the grace time"
+no_sandbox_left "and gone"
+ab -- sh -c 'trap "echo bye; exit 0" TERM; while :; do sleep 0.05; done' >"$T/out" 2>"$T/err"
+is $? 124 "a command that ends with 0 in its grace time is still 124"
+is "$(cat "$T/out")" bye "its last words arrive"
+"$AGENTBOX" run --json --state "$STATE" -p "$P" -- sh -c 'trap "exit 0" TERM; while :; do sleep 0.05; done' >"$T/j" 2>/dev/null
+json_is "$T/j" 'o["status"] == "limit" and o["limit"] == "timeout" and o["rc"] == 124 and o["exit_code"] == 0' \
+	"the result says both"
+expect_rc 0 "a command that is in time (control)" ab -- true
+expect_rc 124 "--timeout may lower" ab --timeout 100ms -- sleep 0.25
+start=$(now_ms)
+ab --timeout 1h -- sleep 20 >"$T/out" 2>"$T/err"
+rc=$?
+is "$([ $rc = 124 ] || [ $rc = 125 ] && echo kept)" kept "--timeout may not raise"
+is "$(($(now_ms) - start < 300 + GRACE * 1000 + 1500))" 1 "and did not"
+base_profile
+
+# --- the timer is there while output floods and while stdin waits
+start=$(now_ms)
+ab --timeout 500ms -- yes 2>/dev/null | head -c 1000 >/dev/null
+is "$(($(now_ms) - start < 4000))" 1 "a flood into a closed pipe ends"
+start=$(now_ms)
+ab --timeout 500ms -- yes >/dev/null 2>&1
+is $? 124 "a flood is stopped"
+mkfifo "$T/never"
+sleep 60 >"$T/never" &
+keep=$!
+expect_rc 124 "so is a command that waits for input" ab -i --timeout 500ms -- cat <"$T/never"
+kill "$keep"
+rm "$T/never"
+
+# --- many short orphans, many runs
+base_profile "limits: {timeout: 20s}"
+expect_rc 9 "2000 orphans, and the command's own status" ab -- sh -c "$PROBE orphans 2000 >/dev/null; exit 9"
+out=$(ab -- sh -c "$PROBE orphans 300 >/dev/null; sleep 0.1; grep -l '^State:.Z' /proc/[0-9]*/status | wc -l" 2>/dev/null)
+is "$((${out:-99} < 5))" 1 "init collects them (zombies seen: ${out:-none})"
+base_profile
+for ((i = 0; i < 25; i++)); do
+	ab --timeout 50ms -- sh -c 'for i in 1 2 3 4; do sleep 50 & done; wait' >/dev/null 2>&1
+	[ $? = 124 ] || { fail "run $i of the short ones is 124"; break; }
+done
+no_sandbox_left "25 timed-out runs left no process"
+
+# --- the caller's zombies (P21): the launcher waits for all that it made
+py - "$AGENTBOX" "$STATE" "$P" <<'PY' >"$T/out" 2>&1
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)          # PR_SET_CHILD_SUBREAPER
+for i in range(20):
+    subprocess.run([sys.argv[1], "run", "--state", sys.argv[2], "-p", sys.argv[3], "--", "true"])
+left = 0
+try:
+    while os.waitpid(-1, os.WNOHANG)[0]:
+        left += 1
+except ChildProcessError:
+    pass
+print(left, "children came to a caller that adopts orphans")
+sys.exit(left != 0)
+PY
+is $? 0 "no process is left for the caller to collect"
+done_testing

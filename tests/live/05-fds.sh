@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# No descriptor of the caller reaches the command, by number, by path, by message or by terminal.
+# R052, P99, E1.
+. "${0%/*}/lib.sh"
+as_callers
+echo secret >"$T/secret"
+A="$AGENTBOX run --state $STATE -p $P"
+
+# --- above 2
+exec 3<"$T/secret" 9</ 20<>"$T/secret"
+outside Y "descriptor 3 (control)" fdread 3
+outside Y "descriptor 9 as a directory (control)" fchdir 9
+inside EBADF "descriptor 3" fdread 3
+inside EBADF "descriptor 9 as a directory" fchdir 9
+inside EBADF "descriptor 20" fdread 20
+expect_out "ok 0:chr:1:3 1:pipe 2:pipe" "there are three descriptors" ab -- "$PROBE" fdlist
+expect_out "0 1 2 3" "the listing says so too (3 is its own)" ab -- sh -c 'echo $(ls /proc/self/fd)'
+expect_rc 0 "a start with a descriptor at 1000" sh -c "exec 3<&- && ulimit -n 4096 && python3 -c '
+import os, sys
+os.dup2(0, 1000)
+os.set_inheritable(1000, True)
+os.execv(\"$AGENTBOX\", \"$A -- $PROBE fdread 1000\".split())' || test \$? = 1"
+like "$(cat "$T/out")" EBADF "which does not arrive"
+exec 3<&- 9<&- 20<&-
+
+# --- files as stdin, stdout, stderr are pumped: no way back to the file
+cp "$T/secret" "$T/in"
+probe_yn Y "outside: write to the file of stdin through /proc (control)" sh -c "cp $T/in $T/in2; $PROBE reopen 0 w evil <>$T/in2"
+is "$(head -c 4 "$T/in2")" evil "it lands there"
+ab -i -- "$PROBE" reopen 0 w evil <"$T/in" >"$T/out" 2>/dev/null
+is "$(cat "$T/in")" secret "inside it does not reach the caller's file"
+ab -i -- sh -c 'cat /proc/self/fd/1 /proc/self/fd/2 </dev/null; :' <"$T/in" >"$T/log" 2>&1 &
+pid=$!
+( sleep 3; kill "$pid" 2>/dev/null ) &
+wait "$pid" 2>/dev/null
+echo before >"$T/log"
+ab -- sh -c 'echo more; : >/proc/self/fd/1' >>"$T/log" 2>/dev/null
+is "$(cat "$T/log")" "before
+more" "a log that is appended to cannot be truncated from inside"
+echo before >"$T/log"
+ab -- "$PROBE" fdlist >>"$T/log" 2>>"$T/log"
+is "$(tail -n 1 "$T/log")" "ok 0:chr:1:3 1:pipe 2:pipe" "a file as stdout is a pipe inside"
+
+# --- directories and block devices
+expect_rc 125 "a directory as stdin" ab -i -- touch "$WS/ran" </
+expect_rc 125 "without -i too" ab -- touch "$WS/ran" </
+check_not "nothing ran" test -e "$WS/ran"
+expect_rc 0 "/dev/null as stdin (control)" ab -i -- true </dev/null
+if [ "$CALLER" = root ] && [ -b /dev/vda ]; then
+	expect_rc 125 "a block device as stdin" ab -i -- touch "$WS/ran" </dev/vda
+	check_not "nothing ran" test -e "$WS/ran"
+else
+	note "no block device can be opened here"
+fi
+expect_rc 125 "/dev/zero as stdin" timeout 10 $A -i --timeout 2s -- touch "$WS/ran" </dev/zero
+
+# --- a socket as stdin: bytes may arrive, a descriptor may not
+cat >"$T/sock.py" <<'PY'
+import array, os, socket, subprocess, sys
+want, args = sys.argv[1], sys.argv[2:]
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+f = os.open("/etc/passwd", os.O_RDONLY)
+a.sendmsg([b"hello"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [f]))])
+a.shutdown(socket.SHUT_WR)
+r = subprocess.run(args, stdin=b, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+out = r.stdout.decode().split()
+print(r.stdout, r.stderr)
+sys.exit(0 if out and out[0] == want else 1)
+PY
+check "outside: a descriptor comes with the socket (control)" py "$T/sock.py" ok "$PROBE" recvfd 0
+check "inside: stdin is no socket any more" py "$T/sock.py" ENOTSOCK $A -i -- "$PROBE" recvfd 0
+check "inside: its bytes arrive" py "$T/sock.py" hello $A -i -- cat
+cat >"$T/sockout.py" <<'PY'
+import socket, subprocess, sys
+a, b = socket.socketpair()
+r = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=b, stderr=subprocess.PIPE)
+b.close()
+data = a.makefile("rb").read()
+print(data, r)
+sys.exit(0 if data.split() == b"ok 0:chr:1:3 1:pipe 2:pipe".split() else 1)
+PY
+check "a socket as stdout is pumped too" py "$T/sockout.py" $A -- "$PROBE" fdlist
+
+# --- a terminal is never passed: its keystrokes and its queue are the caller's
+cat >"$T/tty.py" <<'PY'
+# tty.py N CMD...: run CMD with a new terminal as descriptor N (and as its controlling one).
+import os, pty, select, sys, time
+n, cmd = int(sys.argv[1]), sys.argv[2:]
+out_r, out_w = os.pipe()
+master, slave = pty.openpty()
+pid = os.fork()
+if pid == 0:
+    os.setsid()
+    import fcntl, termios
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    null = os.open("/dev/null", os.O_RDWR)
+    for i in (0, 1, 2):
+        os.dup2(slave if i == n else (out_w if i == 1 else null), i)
+    os.closerange(3, 256)
+    os.execvp(cmd[0], cmd)
+os.close(slave)
+os.close(out_w)
+os.write(master, b"typed\n")
+end = time.time() + 15
+fds, data = [out_r, master], b""
+while fds and time.time() < end:
+    for fd in select.select(fds, [], [], 0.2)[0]:
+        try:
+            b = os.read(fd, 4096)
+        except OSError:
+            b = b""
+        if not b:
+            fds.remove(fd)
+        elif fd == out_r or n == 1:
+            data += b
+    if os.waitpid(pid, os.WNOHANG)[0]:
+        pid = 0
+        while fds and select.select(fds, [], [], 0.2)[0]:
+            for fd in list(fds):
+                if select.select([fd], [], [], 0)[0]:
+                    try:
+                        b = os.read(fd, 4096)
+                    except OSError:
+                        b = b""
+                    if not b:
+                        fds.remove(fd)
+                    elif fd == out_r or n == 1:
+                        data += b
+        break
+if pid:
+    os.kill(pid, 9)
+sys.stdout.write(data.decode(errors="replace").replace("typed\r\n", "").replace("\r", ""))
+PY
+probe_yn Y "outside: a terminal on stderr is one (control)" py "$T/tty.py" 2 "$PROBE" isatty 2
+probe_yn N "inside: a terminal on stderr is none" py "$T/tty.py" 2 $A -- "$PROBE" isatty 2
+probe_yn N "inside: a terminal on stdin is none" py "$T/tty.py" 0 $A -i -- "$PROBE" isatty 0
+probe_yn N "inside: a terminal on stdout is none" py "$T/tty.py" 1 $A -- "$PROBE" isatty 1
+probe_yn Y "outside: keystrokes are read from stderr (control)" py "$T/tty.py" 2 "$PROBE" fdread 2
+out=$(py "$T/tty.py" 2 timeout 5 $A -- timeout 2 "$PROBE" fdread 2)
+unlike "$out" typed "inside: no keystroke can be read from stderr"
+out=$(py "$T/tty.py" 2 timeout 5 $A -- timeout 2 "$PROBE" reopen 2 rw)
+like "$out" '^(ok|E[A-Z]+)' "stderr can be opened anew or not,"
+out=$(py "$T/tty.py" 2 timeout 5 $A -- timeout 2 sh -c 'cat /proc/self/fd/2 </dev/null' | head -c 100)
+unlike "$out" typed "and gives no keystroke then either"
+probe_yn N "inside: no input can be pushed into a terminal" py "$T/tty.py" 2 $A -- "$PROBE" tiocsti 2
+probe_yn N "inside: nor through stdin" py "$T/tty.py" 0 $A -i -- "$PROBE" tiocsti 0
+out=$(py "$T/tty.py" 2 $A -- "$PROBE" session)
+like "$out" 'tty=no' "inside: the caller's terminal is not the controlling one"
+like "$(py "$T/tty.py" 2 "$PROBE" session)" 'tty=yes' "outside: it is (control)"
+out=$(py "$T/tty.py" 0 timeout 10 $A -i -- head -n 1)
+is "$out" typed "with -i a line that was typed is pumped"
+
+# --- the caller's directory is no way out either
+mkdir -p "$T/home/deep"
+expect_rc 0 "started in a directory that is not granted" sh -c "cd $T/home/deep && $A -- sh -c 'ls ../../../../../../.. >/dev/null; ! test -e $T/home'"
+done_testing

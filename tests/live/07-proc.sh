@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# /proc shows the sandbox and nothing of its init; the session keyring is new. R053, P68, E7.
+. "${0%/*}/lib.sh"
+as_callers
+export SECRET=zz-secret-zz
+
+for f in environ mem maps exe root cwd fd auxv stack syscall; do
+	case $f in
+	exe | root | cwd) act=(sh -c "readlink /proc/1/$f >/dev/null 2>&1 && echo ok || echo EACCES") ;;
+	fd) act=(sh -c "ls /proc/1/fd >/dev/null 2>&1 && echo ok || echo EACCES") ;;
+	*) act=("$PROBE" read /proc/1/$f) ;;
+	esac
+	probe_yn N "inside: /proc/1/$f" ab -- "${act[@]}"
+done
+inside Y "/proc/self/environ (control)" read /proc/self/environ
+inside Y "/proc/self/maps (control)" read /proc/self/maps
+probe_yn N "inside: /proc/1/map_files" ab -- sh -c "ls /proc/1/map_files 2>/dev/null | grep -q . && echo ok || echo EACCES"
+probe_yn N "inside: /proc/1/root as a way out" ab -- sh -c "ls /proc/1/root/root >/dev/null 2>&1 && echo ok || echo EACCES"
+inside N "ptrace of init" ptrace 1
+inside Y "init can be seen" exists /proc/1/stat
+out=$(ab -- sh -c 'tr "\0" " " </proc/1/cmdline; echo; cat /proc/1/comm' 2>/dev/null)
+unlike "$out" "$T|--state|$P" "the command line of init names no host path"
+
+expect_rc 0 "SECRET is in no environ that can be read" ab -- sh -c '! cat /proc/[0-9]*/environ 2>/dev/null | grep -qa zz-secret'
+check "outside it is (control)" sh -c 'grep -qa zz-secret /proc/self/environ'
+
+sleep 71 &
+mine=$!
+expect_rc 0 "the host's processes are not there" ab -- sh -c "for p in /proc/[0-9]*; do tr '\\0' ' ' <\$p/cmdline 2>/dev/null | grep -q '^sleep 71' && exit 1; done; exit 0"
+check "outside it is (control)" sh -c "tr '\\0' ' ' </proc/$mine/cmdline | grep -q '^sleep 71'"
+out=$(ab -- sh -c 'ls -d /proc/[0-9]* | wc -l' 2>/dev/null)
+is "$((${out:-99} <= 5))" 1 "a handful of processes in all ($out)"
+[ "$mine" -lt 10 ] || inside ESRCH "a signal to a host process" kill "$mine" 0
+outside Y "the same signal (control)" kill "$mine" 0
+inside N "a signal to init ends nothing" kill 1 0 2>/dev/null || true
+expect_out alive "KILL to pid 1 from inside does not end the sandbox" ab -- sh -c 'kill -9 1 2>/dev/null; sleep 0.1; echo alive'
+kill "$mine"
+
+# --- kernel files
+for f in /proc/sys/kernel/hostname /proc/sys/vm/drop_caches /proc/sys/kernel/core_pattern /proc/sys/fs/binfmt_misc/register \
+	/proc/sys/net/ipv4/ip_forward /proc/sysrq-trigger /proc/sys/kernel/ns_last_pid /proc/sys/kernel/modprobe; do
+	[ -e "$f" ] || { note "$f is not on this host"; continue; }
+	[ "$CALLER" != root ] || outside Y "open $f for writing (control)" sysctl "$f"
+	inside N "open $f for writing" sysctl "$f"
+done
+inside N "/proc/kcore" read /proc/kcore
+inside N "/proc/sys is read-only" write /proc/sys/kernel/domainname x
+inside Y "own oom_score_adj can be raised" write /proc/self/oom_score_adj 500
+inside N "/sys for writing" open-write /sys/kernel/profiling
+
+# --- keyring
+K=("$PROBE" key-exec "live-key-$CALLER")
+probe_yn Y "outside: a key of the session is found (control)" "${K[@]}" "$PROBE" key-find "live-key-$CALLER"
+probe_yn N "inside: it is not" "${K[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- "$PROBE" key-find "live-key-$CALLER"
+a=$("${K[@]}" "$PROBE" keyring | awk '{ print $2 }')
+b=$(ab -- "$PROBE" keyring 2>/dev/null)
+case $b in
+ok*) is "$([ "$a" != "$(awk '{ print $2 }' <<<"$b")" ] && echo differs)" differs "the session keyring is another one" ;;
+*) like "$b" '^E[A-Z]+' "keyrings are closed inside ($b)" ;;
+esac
+own=$("$PROBE" keyring)
+ab -- "$PROBE" key-add leak x >/dev/null 2>&1
+probe_yn N "outside: a key made inside does not come out" "$PROBE" key-find leak
+is "$("$PROBE" keyring)" "$own" "the caller's session keyring is what it was"
+done_testing

@@ -1,0 +1,137 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Signals to agentbox reach the command; odd dispositions, children and groups of the caller do
+# not confuse it. P16, P20, P22.
+. "${0%/*}/lib.sh"
+as_callers
+
+start() { # CMD...: $sup is agentbox, the command has written $WS/up
+	rm -f "$WS/up"
+	: >"$T/out"
+	ab "${ABOPT[@]}" -- "$@" >"$T/out" 2>"$T/err" &
+	sup=$!
+	wait_for 10 test -e "$WS/up" || fail "the command starts"
+}
+
+for s in TERM HUP USR1 USR2 QUIT; do
+	start sh -c "trap 'echo got-$s; exit 3' $s; touch up; while :; do sleep 0.05; done"
+	kill "-$s" "$sup"
+	wait "$sup"
+	is "$?:$(cat "$T/out")" "3:got-$s" "$s reaches a command that has a trap"
+done
+# A background job of this shell ignores INT: python starts one that does not.
+cat >"$T/int.py" <<'PY'
+import os, signal, subprocess, sys, time
+up, cmd = sys.argv[1], sys.argv[2:]
+if os.path.exists(up):
+    os.unlink(up)
+p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, start_new_session=True,
+                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+end = time.time() + 10
+while not os.path.exists(up) and time.time() < end:
+    time.sleep(0.02)
+p.send_signal(signal.SIGINT)
+print("status", p.wait(20), flush=True)
+PY
+out=$(py "$T/int.py" "$WS/up" "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "trap 'echo got-INT; exit 3' INT; touch up; while :; do sleep 0.05; done")
+like "$out" 'got-INT' "INT reaches a command that has a trap"
+like "$out" 'status (3|-2)$' "and agentbox ends with its status, or by the signal itself"
+out=$(py "$T/int.py" "$WS/up" "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "touch up; exec sleep 60")
+like "$out" 'status (130|-2)$' "INT ends a command without one"
+no_sandbox_left "after INT nothing is left"
+
+for s in TERM HUP; do
+	start sh -c 'touch up; exec sleep 60'
+	kill "-$s" "$sup"
+	wait "$sup"
+	rc=$?
+	is "$rc" $((128 + $(kill -l $s))) "$s ends a command without a trap"
+done
+start sh -c 'trap "" TERM HUP INT; touch up; while :; do sleep 0.1; done'
+t=$(now_ms)
+kill -TERM "$sup"
+wait "$sup"
+is "$(($(now_ms) - t < 9000))" 1 "a command that ignores TERM ends after the grace time"
+no_sandbox_left "and nothing is left"
+start sh -c "$PROBE daemonize 300 $WS/up"'; trap "exit 0" TERM; while :; do sleep 0.1; done'
+kill -TERM "$sup"
+wait "$sup"
+no_sandbox_left "daemons end with it"
+start sh -c 'touch up; exec sleep 60'
+kill -9 "$sup"
+wait "$sup" 2>/dev/null
+no_sandbox_left "KILL of the supervisor ends everything"
+start sh -c "$PROBE daemonize 300 $WS/up; exec sleep 60"
+kill -9 "$sup"
+wait "$sup" 2>/dev/null
+no_sandbox_left "daemons too"
+
+# KILL from the parent's side: the parent dies, agentbox does not have to, unless asked.
+rm -f "$WS/up"
+bash -c "'$AGENTBOX' run --state '$STATE' -p '$P' --die-with-parent -- sh -c 'touch up; exec sleep 60' & wait" &
+parent=$!
+wait_for 10 test -e "$WS/up"
+kill -9 "$parent"
+wait "$parent" 2>/dev/null
+no_sandbox_left "--die-with-parent"
+
+# --- callers' odd states (P22)
+(trap '' CHLD PIPE; exec "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c 'exit 5')
+is $? 5 "a caller that ignores CHLD and PIPE"
+out=$(trap '' CHLD PIPE HUP USR1 TERM; exec "$AGENTBOX" run --state "$STATE" -p "$P" -- grep -E '^Sig(Ign|Blk):' /proc/self/status)
+is "$(tr -d '\t' <<<"$out" | sort | tr '\n' ' ')" "SigBlk:0000000000000000 SigIgn:0000000000000000 " "the command's dispositions and mask are reset"
+py - "$AGENTBOX" "$STATE" "$P" <<'PY' >"$T/out" 2>&1
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, set(range(1, 32)))
+p = os.spawnv(os.P_WAIT, sys.argv[1], [sys.argv[1], "run", "--state", sys.argv[2], "-p", sys.argv[3], "--timeout", "10s", "--",
+    "sh", "-c", "grep -q '^SigBlk:.*[1-9a-f]' /proc/self/status && exit 1; kill -TERM $$; sleep 5"])
+print(p)
+sys.exit(p != 143)
+PY
+is $? 0 "a caller that blocks every signal"
+bash -c "exec '$AGENTBOX' run --state '$STATE' -p '$P' -- sh -c 'sleep 0.3; exit 6' < <(true)" 2>/dev/null
+is $? 6 "exec'ed over a shell that has children"
+bash -c "sleep 0.1 & exec '$AGENTBOX' run --state '$STATE' -p '$P' -- sh -c 'sleep 0.3; exit 6'"
+is $? 6 "one of which ends during the run"
+bash -c "sleep 30 & echo \$! >'$T/stranger'; exec '$AGENTBOX' run --state '$STATE' -p '$P' -- sh -c 'exit 6'" >/dev/null
+is $? 6 "or outlives it"
+check "a stranger is left alone" kill -0 "$(cat "$T/stranger")"
+kill "$(cat "$T/stranger")"
+setsid -w "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c 'exit 7'
+is $? 7 "as a session leader"
+py - "$AGENTBOX" "$STATE" "$P" <<'PY' >"$T/out" 2>&1
+import os, sys
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0)
+    os.execv(sys.argv[1], [sys.argv[1], "run", "--state", sys.argv[2], "-p", sys.argv[3], "--", "sh", "-c", "exit 8"])
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 8)
+PY
+is $? 0 "as a process-group leader"
+check "a signal of the command to its group does not leave the sandbox" sh -c "$AGENTBOX run --state $STATE -p $P -- sh -c 'kill -TERM 0'; test \$? = 143"
+check "nor one to everybody" sh -c "$AGENTBOX run --state $STATE -p $P -- sh -c 'trap : TERM; kill -TERM -1; exit 0'"
+
+# --- a storm of signals during start and copy (P16)
+head -c 20000000 /dev/urandom >"$T/big"
+want=$(sha256sum <"$T/big")
+ab -i -- cat <"$T/big" >"$T/copy" 2>"$T/err" &
+pid=$!
+while kill -WINCH "$pid" 2>/dev/null; do :; done
+wait "$pid"
+is "$?:$(sha256sum <"$T/copy")" "0:$want" "a copy during a storm of WINCH is whole"
+py - "$AGENTBOX" "$STATE" "$P" <<'PY' >"$T/out" 2>&1
+import os, signal, subprocess, sys, time
+bad = 0
+for i in range(30):
+    p = subprocess.Popen([sys.argv[1], "run", "--state", sys.argv[2], "-p", sys.argv[3], "--", "sh", "-c", "exit 4"])
+    while p.poll() is None:
+        os.kill(p.pid, signal.SIGWINCH)
+        os.kill(p.pid, signal.SIGCONT)
+    bad += p.returncode != 4
+    if p.returncode != 4:
+        print(i, p.returncode)
+sys.exit(bad != 0)
+PY
+is $? 0 "30 starts during a storm"
+no_sandbox_left "nothing is left"
+done_testing

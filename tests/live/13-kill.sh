@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# 500 starts with SIGKILL of the supervisor at a random moment leave nothing anywhere: no
+# process, mount, file or directory. P14, P17-P19, P21, P23, P25, P41, P42.
+LIVE_PRIVATE=1
+LIVE_TIMEOUT=220
+. "${0%/*}/lib.sh"
+as_callers
+
+rounds=${KILL_ROUNDS:-500}
+echo s >.env
+mkdir -p .git/hooks
+echo x >.git/config
+base_profile "protect: {hide: ['*.pem']}"
+ab -- true # the state directory and its files exist now
+places() {
+	local d
+	for d in /tmp /dev/shm /run "$T" "$HOME"; do
+		if [ "$LIVE_IS_PRIVATE" = 1 ]; then
+			find "$d" -mindepth 1 2>/dev/null
+		else
+			find "$d" -mindepth 1 -maxdepth 2 -user "$EUID" 2>/dev/null | grep -E "^$T|agentbox|\.ab"
+		fi
+	done | sort -u
+}
+before=$(tree_of "$WS")
+mounts=$(cat /proc/self/mountinfo)
+files=$(places)
+py - "$AGENTBOX" "$STATE" "$P" "$rounds" "$PROBE" <<'PY'
+import os, random, signal, subprocess, sys, time
+ab, state, profile, rounds, probe = sys.argv[1:6]
+seed = int(os.environ.get("KILL_SEED", random.randrange(1 << 30)))
+random.seed(seed)
+print("# seed", seed)
+ended = {}
+null = open(os.devnull, "r+b")
+# Never-ending commands, so that whoever survives can be seen; every fifth is short.
+long = [ab, "run", "--state", state, "-p", profile, "--", "sh", "-c", "setsid sleep 777 & sleep 777"]
+short = [ab, "run", "--state", state, "-p", profile, "--", "true"]
+pending = []
+for i in range(int(rounds)):
+    # Started in a session of its own: nothing but the death of the supervisor ends it.
+    p = subprocess.Popen(short if i % 5 == 4 else long, stdin=null, stdout=null, stderr=null,
+                         start_new_session=True)
+    pending.append((time.monotonic() + random.uniform(0, 0.020), p))
+    # Two at a time: starts and ends overlap.
+    if len(pending) == 2:
+        for at, q in sorted(pending, key=lambda x: x[0]):
+            d = at - time.monotonic()
+            if d > 0:
+                time.sleep(d)
+            q.send_signal(signal.SIGKILL)
+            q.wait()
+            ended[q.returncode] = ended.get(q.returncode, 0) + 1
+        pending = []
+print("# ended by:", ended)
+PY
+is $? 0 "$rounds starts were killed"
+no_sandbox_left "no process is left"
+if [ "$LIVE_IS_PRIVATE" = 1 ]; then
+	is "$(cat /proc/[0-9]*/comm | grep -cx agentbox)" 0 "no process of agentbox is left"
+	is "$(cat /proc/[0-9]*/cmdline | tr '\0' ' ' | grep -c 'sleep 777')" 0 "nor of its commands"
+fi
+is "$(cat /proc/self/mountinfo)" "$mounts" "no mount is left"
+is "$(tree_of "$WS")" "$before" "the workspace is as it was"
+is "$(places)" "$files" "no file is left in /tmp, /dev/shm, /run, the home or the state directory"
+if compgen -G "$STATE/*.jsonl" >/dev/null; then
+	for f in "$STATE"/*.jsonl; do
+		expect_rc 0 "the audit verifies" "$AGENTBOX" audit verify "$f"
+	done
+else
+	fail "there is an audit file"
+fi
+expect_rc 0 "and the next run works" ab -- true
+expect_rc 0 "and verifies" "$AGENTBOX" audit verify "$STATE"/*.jsonl
+done_testing

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# --dry-run prints the plan and does nothing.
+. "${0%/*}/lib.sh"
+as_callers
+before=$(tree_of "$WS")
+expect_rc 0 "a dry run" ab --dry-run -- touch "$WS/ran"
+cp "$T/out" "$T/plan"
+json_is "$T/plan" 'isinstance(o, dict) and o' "prints one JSON object"
+json_is "$T/plan" '"touch" in json.dumps(o) and "'"$WS"'" in json.dumps(o)' "with the command and the root"
+json_is "$T/plan" '"agentbox" in json.dumps(o) and "65536" in json.dumps(o)' "the host name and the scratch's limits"
+check_not "nothing ran" test -e "$WS/ran"
+is "$(tree_of "$WS")" "$before" "the workspace is as it was"
+check_not "no state was made" test -e "$STATE"
+expect_rc 0 "the same again" ab --dry-run -- touch "$WS/ran"
+check "prints the same plan" cmp "$T/out" "$T/plan"
+expect_rc 120 "a dry run of what is denied" ab --dry-run -a stranger -- true
+expect_rc 125 "of a broken profile" "$AGENTBOX" run --dry-run -p "$T/none" -- true
+expect_rc 121 "of what lies outside" ab --dry-run --workdir "$T/home" -- true
+expect_rc 0 "the real one (control)" ab -- touch "$WS/ran"
+check "ran" test -e "$WS/ran"
+export SECRET_NAME=hush-hush
+base_profile "env: {pass: [SECRET_NAME]}"
+expect_rc 0 "a dry run with a secret" ab --dry-run -- true
+unlike "$(cat "$T/out")" hush-hush "does not print its value"
+if [ -n "${INJECT:-}" ]; then
+	is "$("$INJECT" --trace -- "$AGENTBOX" run --dry-run --state "$STATE" -p "$P" -- true 2>&1 >/dev/null |
+		grep -cE '^[0-9]+ (clone3?|fork|vfork|unshare)\(')" 0 "no process is made"
+fi
+done_testing

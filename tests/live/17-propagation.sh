@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Mounts are private in both directions before anything is visible. DESIGN 6.4. Only root can
+# mount; the whole test lives in a mount namespace of its own, whose mounts are made shared.
+LIVE_PRIVATE=1
+. "${0%/*}/lib.sh"
+as_callers root
+if [ "$LIVE_IS_PRIVATE" != 1 ]; then
+	skip "propagation" "no mount namespace can be made"
+	done_testing
+fi
+mount --make-rshared / || fail "the test's own namespace is shared"
+like "$(awk '$5 == "/"' /proc/self/mountinfo)" 'shared:' "the base of the test is shared (control)"
+mkdir "$T/ro" "$T/ro/m" "$WS/m"
+profile p <<YAML
+sandbox: {roots: [{path: "$WS", mode: rw}, {path: "$T/ro", mode: ro}, {path: "$T/bin", mode: ro}]}
+permissions: {agents: {me: allow}}
+YAML
+# A copy of the namespace that does see it: the control.
+unshare -m --propagation slave sh -c "touch $T/slave-up; while ! test -e $T/mounted; do sleep 0.05; done; sleep 0.2; test -e $T/ro/m/late && touch $T/slave-saw" &
+slave=$!
+ab -- sh -c "touch $WS/up; while ! test -e $WS/mounted; do sleep 0.05; done; sleep 0.2
+ls -A $T/ro/m $WS/m; grep -c 'shared:\|master:\|propagate_from' /proc/self/mountinfo" >"$T/out" 2>"$T/err" &
+sup=$!
+wait_for 10 test -e "$WS/up" || fail "the command starts"
+wait_for 10 test -e "$T/slave-up"
+mount -t tmpfs tmpfs "$T/ro/m" && touch "$T/ro/m/late"
+mount -t tmpfs tmpfs "$WS/m" && touch "$WS/m/late"
+touch "$WS/mounted" "$T/mounted"
+wait "$sup"
+is $? 1 "grep found no mount that is shared or a slave"
+wait "$slave"
+check "a slave namespace saw the late mount (control)" test -e "$T/slave-saw"
+unlike "$(cat "$T/out")" late "the sandbox did not"
+umount "$T/ro/m" "$WS/m"
+before=$(cat /proc/self/mountinfo)
+ab -- true
+is "$(cat /proc/self/mountinfo)" "$before" "no mount of a run appears outside"
+
+# A mount that is there before the start is part of the root, and as strict as it was.
+mount -t tmpfs -o nosuid,noexec tmpfs "$T/ro/m" && touch "$T/ro/m/early"
+inside Y "a mount below a root is seen" exists "$T/ro/m/early"
+inside EROFS "read-only, as the root" write "$T/ro/m/x" x
+mount -t tmpfs -o ro tmpfs "$WS/m"
+inside EROFS "what the host has read-only stays so in a rw root" write "$WS/m/x" x
+inside Y "beside it one writes (control)" write "$WS/x" x
+umount "$WS/m"
+mount -t tmpfs -o noexec,nosuid,nodev tmpfs "$WS/m"
+cp "$PROBE" "$WS/m/probe"
+expect_rc 126 "what the host has noexec stays so" ab -- "$WS/m/probe" ids
+umount "$WS/m" "$T/ro/m"
+ln -s /etc/passwd "$WS/link"
+mount -t tmpfs -o nosymfollow tmpfs "$WS/m" 2>/dev/null && {
+	ln -s /etc/passwd "$WS/m/link"
+	inside Y "a link (control)" read "$WS/link"
+	inside ELOOP "nosymfollow of the host stays" read "$WS/m/link"
+	umount "$WS/m"
+}
+done_testing

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# No broken profile starts the command. P107.
+. "${0%/*}/lib.sh"
+as_callers
+n=0
+for f in "$LIVE"/profiles/broken/*; do
+	[ -f "$f" ] || continue
+	name=$(basename "$f")
+	# Copied, so that no other reason than its text is there to refuse it.
+	P=$T/$name
+	cp "$f" "$P"
+	chmod 644 "$P"
+	expect_rc 125 "$name" ab -w "$WS" -- touch "$WS/ran"
+	like "$(cat "$T/err")" "^agentbox: .*$(sed 's/[.]/[.]/g' <<<"$name")" "$name: the message names the file"
+	check_not "$name: nothing ran" test -e "$WS/ran"
+	rm -f "$WS/ran" "$P"
+	n=$((n + 1))
+done
+is "$((n >= 30))" 1 "thirty of them ($n)"
+base_profile
+expect_rc 0 "one that is whole (control)" ab -- touch "$WS/ran"
+check "ran" test -e "$WS/ran"
+rm -f "$WS/ran"
+
+# --- whose file it is
+chmod 666 "$P"
+expect_rc 125 "a profile that others may write" ab -- touch "$WS/ran"
+chmod 644 "$P"
+expect_rc 0 "the same, closed (control)" ab -- true
+ln -s "$P" "$T/link.yaml"
+expect_rc 125 "a link in the last component" "$AGENTBOX" run --state "$STATE" -p "$T/link.yaml" -- touch "$WS/ran"
+mkdir "$T/open"
+cp "$P" "$T/open/p.yaml"
+chmod 777 "$T/open"
+expect_rc 125 "in a directory that others may write" "$AGENTBOX" run --state "$STATE" -p "$T/open/p.yaml" -- touch "$WS/ran"
+chmod 755 "$T/open"
+expect_rc 0 "the same, closed (control)" "$AGENTBOX" run --state "$STATE" -p "$T/open/p.yaml" -- true
+if [ "$CALLER" = root ]; then
+	chown 31234 "$P"
+	expect_rc 125 "a profile of somebody else" ab -- touch "$WS/ran"
+	chown 0 "$P"
+fi
+mkfifo "$T/fifo.yaml"
+expect_rc 125 "a fifo" timeout 10 "$AGENTBOX" run --state "$STATE" -p "$T/fifo.yaml" -- touch "$WS/ran"
+mkdir "$T/dir.yaml"
+expect_rc 125 "a directory" "$AGENTBOX" run --state "$STATE" -p "$T/dir.yaml" -- touch "$WS/ran"
+expect_rc 0 "by descriptor" "$AGENTBOX" run --state "$STATE" --profile-fd 9 -- true 9<"$P"
+{ cat "$P"; head -c 1100000 /dev/zero | tr '\0' '#'; } >"$T/big.yaml"
+expect_rc 125 "more than 1 MiB" "$AGENTBOX" run --state "$STATE" -p "$T/big.yaml" -- touch "$WS/ran"
+like "$("$AGENTBOX" run --state "$STATE" -p "$T/none.yaml" -- true 2>&1)" '^agentbox: .*none\.yaml' "one that is not there is named"
+profile near <<<"sandbox:
+  roots: [\"$WS\"]
+  netwrok: none
+permissions: {agents: {me: allow}}"
+expect_rc 125 "a misspelt key" ab -- touch "$WS/ran"
+like "$(cat "$T/err")" "near\.yaml:3:3: .*'netwrok'.*'network'" "is told with its place and the nearest one"
+check_not "nothing of all this ran" test -e "$WS/ran"
+# The home and the working directory are no configuration.
+mkdir -p "$HOME/.config/agentbox"
+echo 'broken: [' >"$HOME/.config/agentbox/config.yaml"
+echo 'broken: [' >"$WS/agentbox.yaml"
+echo 'broken: [' >"$WS/.agentbox.yaml"
+expect_rc 0 "no implicit configuration" ab -- true
+done_testing
