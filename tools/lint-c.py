@@ -91,12 +91,17 @@ BANNED = (
     ("pipe dup creat accept epoll_create inotify_init", ("tests",), "cannot set close-on-exec"),
 )
 
-# Calls that make a descriptor. Their flags must say close-on-exec in the call itself, or be a
+# Calls that make a descriptor, also where src/sys/ makes them by number. Their flags must say close-on-exec in the call itself, or be a
 # variable that the same function sets so or takes as a parameter.
 CLOEXEC_CALLS = (
     "open openat openat2 pipe2 socket socketpair accept4 epoll_create1 memfd_create signalfd "
     "timerfd_create inotify_init1 eventfd fsopen fsmount open_tree dup3"
 )
+
+# Places that want the opposite: (file, call) and why.
+CLOEXEC_EXCEPTIONS = {
+    ("src/cli/main.c", "open"): "fills a closed 0, 1 or 2, as the program would have found them",
+}
 
 
 def blank(match):
@@ -287,9 +292,10 @@ def check_globals(path, text):
             words = " ".join(declaration.split())
             yield line_of(code, start), f"mutable at file scope: {words[:60]}"
     for _, _, _, body, end in functions(code):
-        for match in re.finditer(r"^\t+static\s[^;=]*", code[body:end], flags=re.M):
-            if mutable(match.group(0)):
-                words = " ".join(match.group(0).split())
+        for match in re.finditer(r"^\t+static\s", code[body:end], flags=re.M):
+            _, declaration = next(top_level(code[body + match.start() : end] + ";"))
+            if mutable(declaration):
+                words = " ".join(declaration.split())
                 yield line_of(code, body + match.start()), f"mutable and static: {words[:60]}"
 
 
@@ -303,28 +309,36 @@ def check_calls(path, text):
             yield line_of(code, match.start()), f"{match.group(1)}(): {why}"
 
 
+def descriptor_calls(code):
+    """(name, offset, arguments) of each call that makes a descriptor, by name or by number."""
+    for match in calls(code, CLOEXEC_CALLS):
+        yield match.group(1), match.start(), call_arguments(code, match.end() - 1)
+    numbers = CLOEXEC_CALLS.replace("signalfd", "signalfd4").replace(" ", "|")
+    for match in re.finditer(rf"\w*call\d?(?=\((?:__NR|NR|SYS)_({numbers})\b)", code, re.I):
+        yield match.group(1).lower(), match.start(), call_arguments(code, match.end())
+
+
 def check_cloexec(path, text):
     if folder_of(path) == "tests":
         return
-    stripped = strip(text)
-    macros = re.findall(r"^#[ \t]*define[ \t]+(\w+)(?:[^\n]*\\\n)*[^\n]*CLOEXEC", stripped, flags=re.M)
-    code = no_directives(stripped)
+    code = strip(text)
+    macros = re.findall(r"^#[ \t]*define[ \t]+(\w+)(?:[^\n]*\\\n)*[^\n]*CLOEXEC", code, flags=re.M)
+    code = no_directives(code)
     bodies = functions(code)
-    names = " ".join(f"{n} sys_{n}" for n in CLOEXEC_CALLS.split())
-    for match in calls(code, names):
-        arguments = call_arguments(code, match.end() - 1)
-        if "CLOEXEC" in arguments or any(m in re.findall(r"\w+", arguments) for m in macros):
+    for name, offset, arguments in descriptor_calls(code):
+        if (path, name) in CLOEXEC_EXCEPTIONS or "CLOEXEC" in arguments:
             continue
-        scope = ""
-        parameters = ""
+        if set(macros) & set(re.findall(r"\w+", arguments)):
+            continue
+        scope = parameters = ""
         for _, takes, _, body, end in bodies:
-            if body <= match.start() <= end:
+            if body <= offset <= end:
                 scope = code[body:end]
                 parameters = takes
         variable = re.search(r"\b(\w*flags|\w*how)\b", arguments)
         if variable and ("CLOEXEC" in scope or re.search(rf"\b{variable.group(1)}\b", parameters)):
             continue
-        yield line_of(code, match.start()), f"{match.group(1)}() without close-on-exec"
+        yield line_of(code, offset), f"{name}() without close-on-exec"
 
 
 def check_comments(path, text):
@@ -397,6 +411,7 @@ CHECKS = {
             ("src/run/a.c", "static int (*const hook)(int a) = f;\ntypedef int (*h)(void);\n"),
             ("src/run/a.c", "enum e { A, B };\nunion u {\n\tint a;\n};\nint *f(char *const *v);\n"),
             ("src/run/a.c", BODY % "\tstatic const char buf[9];\n\tint n = 1;\n"),
+            ("src/run/a.c", BODY % "\tstatic const struct {\n\t\tint a;\n\t} t[] = { { 1 } };\n"),
             ("src/cli/a.c", "extern char **environ;\n"),
         ],
     ),
@@ -424,11 +439,13 @@ CHECKS = {
             ("src/run/a.c", BODY % "\tfd = open(p, O_RDONLY);\n"),
             ("src/run/a.c", BODY % "\tif (pipe2(fds, O_NONBLOCK) < 0)\n\t\treturn;\n"),
             ("src/run/a.c", BODY % "\tint flags = O_RDONLY;\n\tfd = open(p, flags);\n"),
+            ("src/sys/a.c", BODY % "\tr = sys_call3(SYS_socket, 1, 2, 3);\n"),
             ("src/run/a.c", "#define F (O_PATH)\n" + BODY % "\tfd = open(p, F);\n"),
         ],
         [
             ("src/run/a.c", BODY % "\tfd = openat(d, p,\n\t\tO_RDONLY | O_CLOEXEC);\n"),
             ("src/run/a.c", BODY % "\tint flags = O_CLOEXEC;\n\tfd = open(p, flags);\n"),
+            ("src/sys/a.c", BODY % "\tr = sys_call3(SYS_socket, 1, SOCK_CLOEXEC, f(3));\n"),
             ("src/run/a.c", "#define F (O_PATH | O_CLOEXEC)\n" + BODY % "\tfd = open(p, F);\n"),
             ("src/sys/a.c", "int sys_openat(int d, const char *p, int flags)\n{\n\treturn openat(d, p, flags);\n}\n"),
             ("tests/a.c", BODY % "\tfd = open(p, O_RDONLY);\n"),
