@@ -273,9 +273,9 @@ static int op_write(struct child_ctx *ctx, const struct plan_op *op)
 }
 
 static int (*const ops[PLAN_OP_MAX])(struct child_ctx *ctx, const struct plan_op *op) = {
-	[PLAN_OP_MKDIR] = op_mkdir,   [PLAN_OP_FILE] = op_file,	  [PLAN_OP_SYMLINK] = op_symlink,
-	[PLAN_OP_TREE] = op_tree,     [PLAN_OP_TMPFS] = op_tmpfs, [PLAN_OP_DEVPTS] = op_devpts,
-	[PLAN_OP_PROC] = op_proc,     [PLAN_OP_BIND] = op_bind,	  [PLAN_OP_WRITE] = op_write,
+	[PLAN_OP_MKDIR] = op_mkdir, [PLAN_OP_FILE] = op_file,   [PLAN_OP_SYMLINK] = op_symlink,
+	[PLAN_OP_TREE] = op_tree,   [PLAN_OP_TMPFS] = op_tmpfs, [PLAN_OP_DEVPTS] = op_devpts,
+	[PLAN_OP_PROC] = op_proc,   [PLAN_OP_BIND] = op_bind,   [PLAN_OP_WRITE] = op_write,
 };
 
 int child_build_tree(struct child_ctx *ctx)

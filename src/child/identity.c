@@ -41,13 +41,12 @@ int child_start_session(struct child_ctx *ctx)
 	int r;
 
 	(void)ctx;
-	/* Pid 1 of a namespace of our own, or everything that ends the sandbox is off. */
-	if (sys_getpid() != 1)
-		return -EPERM;
-	/* No controlling terminal: nothing inside can push input into the caller's. */
+	/* No controlling terminal: nothing inside can push input into the caller's. The answer is
+	 * our pid: not the first of a namespace of our own, and everything that ends the sandbox
+	 * is off. */
 	r = sys_setsid();
-	if (r < 0)
-		return r;
+	if (r != 1)
+		return r < 0 ? r : -EPERM;
 	/* CLONE_CLEAR_SIGHAND leaves ignored signals ignored. The command inherits these, and
 	 * with SIGCHLD ignored init would have nothing to wait for. */
 	for (int sig = 1; sig <= SYS_SIGNAL_MAX; sig++) {

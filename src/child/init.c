@@ -18,7 +18,7 @@
 #include "sys/process.h"
 #include "sys/sock.h"
 
-#define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig) - 1))
+#define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig)-1))
 
 /* The frames of command_main() and its calls, which are small; the kernel builds the stack of
  * the new program elsewhere. */
@@ -26,7 +26,7 @@
 
 enum command_phase {
 	COMMAND_SETUP = 0, /* ended here: no command */
-	COMMAND_EXEC,	   /* execve was called; with errnum 0 it did not return */
+	COMMAND_EXEC,      /* execve was called; with errnum 0 it did not return */
 };
 
 /* Shared between init and the command until execve. */
@@ -137,10 +137,10 @@ static _Noreturn void command_ended(const struct child_ctx *ctx, int status)
 	struct rusage ru;
 
 	if (sys_rusage_children(&ru) == 0) {
-		report.utime_us = (uint64_t)ru.ru_utime.tv_sec * 1000000 +
-				  (uint64_t)ru.ru_utime.tv_usec;
-		report.stime_us = (uint64_t)ru.ru_stime.tv_sec * 1000000 +
-				  (uint64_t)ru.ru_stime.tv_usec;
+		report.utime_us =
+			(uint64_t)ru.ru_utime.tv_sec * 1000000 + (uint64_t)ru.ru_utime.tv_usec;
+		report.stime_us =
+			(uint64_t)ru.ru_stime.tv_sec * 1000000 + (uint64_t)ru.ru_stime.tv_usec;
 		report.max_rss_bytes = (uint64_t)ru.ru_maxrss * 1024;
 	}
 	(void)child_send_report(ctx, &report);

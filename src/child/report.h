@@ -10,8 +10,8 @@
 enum child_order_kind {
 	CHILD_ORDER_NONE = 0,
 	CHILD_ORDER_IDS_WRITTEN = 0x49445331, /* the id maps are in place */
-	CHILD_ORDER_START = 0x53545254,	      /* everything is checked and written: run the command */
-	CHILD_ORDER_SIGNAL = 0x5349474e,      /* send @arg to the command's process group */
+	CHILD_ORDER_START = 0x53545254,  /* everything is checked and written: run the command */
+	CHILD_ORDER_SIGNAL = 0x5349474e, /* send @arg to the command's process group */
 };
 
 struct child_order {
@@ -22,23 +22,23 @@ struct child_order {
 /* Child to supervisor. */
 enum child_report_kind {
 	CHILD_REPORT_NONE = 0,
-	CHILD_REPORT_FAILED,  /* a step failed: step, op, errnum; nothing ran */
-	CHILD_REPORT_READY,   /* every step is done; waiting for CHILD_ORDER_START */
-	CHILD_REPORT_EXEC,    /* execve succeeded: the command runs */
-	CHILD_REPORT_NOEXEC,  /* execve failed: errnum; nothing ran */
-	CHILD_REPORT_EXITED,  /* the command ended: status and usage */
+	CHILD_REPORT_FAILED, /* a step failed: step, op, errnum; nothing ran */
+	CHILD_REPORT_READY,  /* every step is done; waiting for CHILD_ORDER_START */
+	CHILD_REPORT_EXEC,   /* execve succeeded: the command runs */
+	CHILD_REPORT_NOEXEC, /* execve failed: errnum; nothing ran */
+	CHILD_REPORT_EXITED, /* the command ended: status and usage */
 };
 
 struct child_report {
 	uint32_t kind;
-	uint32_t step;	 /* enum child_step */
-	uint32_t op;	 /* index, where the step has one: BUILD plan.ops, SOURCES plan.sources,
-			  * DESCRIPTORS stdio, SPAWN plan.rlimits */
-	int32_t errnum;	 /* positive errno */
-	int32_t status;	 /* wait status of the command (wait(2)) */
+	uint32_t step;  /* enum child_step */
+	uint32_t op;    /* index, where the step has one: BUILD plan.ops, SOURCES plan.sources,
+			 * DESCRIPTORS stdio, SPAWN plan.rlimits */
+	int32_t errnum; /* positive errno */
+	int32_t status; /* wait status of the command (wait(2)) */
 	uint32_t pad;
 	uint64_t utime_us, stime_us; /* of everything that was waited for inside */
-	uint64_t max_rss_bytes;	     /* of the largest process */
+	uint64_t max_rss_bytes;      /* of the largest process */
 };
 
 /* The ordered steps of the child; the names are in child_step_name(). */

@@ -130,7 +130,8 @@ int child_pivot_root(struct child_ctx *ctx)
 	r = sys_file_id(ctx->root_fd, "", AT_EMPTY_PATH, &want);
 	if (r < 0)
 		return r;
-	r = sys_file_id(AT_FDCWD, "/", 0, &have);
+	/* Above the root is the root, or what is still mounted over it. */
+	r = sys_file_id(AT_FDCWD, "/..", 0, &have);
 	if (r < 0)
 		return r;
 	/* One namespace, so here the mount id compares as well. */
@@ -230,5 +231,9 @@ int child_set_descriptors(struct child_ctx *ctx)
 	ctx->control = CONTROL_FD;
 	ctx->root_fd = -1;
 	ctx->proc_fd = -1;
-	return sys_close_range(CONTROL_FD + 1, ~0U);
+	r = sys_close_range(CONTROL_FD + 1, ~0U);
+	if (r < 0)
+		return r;
+	/* One that was open must be closed now. */
+	return sys_close(control) == -EBADF ? 0 : -EPERM;
 }

@@ -38,8 +38,8 @@ static long clone_enter(long nr, long a, long b, void (*fn)(void *), void *arg)
 			 "ud2\n"
 			 "1:"
 			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(0L), "r"(r10), "r"(r8), "r"(r9),
-			   [exit] "i"(SYS_exit_group)
+			 : "a"(nr), "D"(a), "S"(b), "d"(0L), "r"(r10), "r"(r8),
+			   "r"(r9), [exit] "i"(SYS_exit_group)
 			 : "rcx", "r11", "memory");
 	return ret;
 }
@@ -69,8 +69,8 @@ static long clone_enter(long nr, long a, long b, void (*fn)(void *), void *arg)
 			 "brk #1\n"
 			 "1:"
 			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x9), "r"(x10),
-			   [exit] "i"(SYS_exit_group)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x9),
+			   "r"(x10), [exit] "i"(SYS_exit_group)
 			 : "memory", "cc");
 	return x0;
 }

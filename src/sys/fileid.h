@@ -13,7 +13,7 @@ struct file_id {
 	uint32_t dev_major, dev_minor;
 	uint64_t ino;
 	uint64_t mnt_id;
-	uint32_t type;			 /* S_IFMT bits */
+	uint32_t type;                   /* S_IFMT bits */
 	uint32_t rdev_major, rdev_minor; /* of a device, else 0 */
 };
 

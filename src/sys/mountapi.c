@@ -6,11 +6,11 @@
 #include "sys/raw.h"
 
 /* The numbers are the same on every architecture (Linux 5.2 and later). */
-#define NR_OPEN_TREE	 428
-#define NR_MOVE_MOUNT	 429
-#define NR_FSOPEN	 430
-#define NR_FSCONFIG	 431
-#define NR_FSMOUNT	 432
+#define NR_OPEN_TREE     428
+#define NR_MOVE_MOUNT    429
+#define NR_FSOPEN        430
+#define NR_FSCONFIG      431
+#define NR_FSMOUNT       432
 #define NR_MOUNT_SETATTR 442
 
 /* O_CLOEXEC, as OPEN_TREE_CLOEXEC is defined. */

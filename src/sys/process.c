@@ -11,7 +11,7 @@
 #include "sys/raw.h"
 
 #define NR_PIDFD_SEND_SIGNAL 424
-#define NR_PIDFD_OPEN	     434
+#define NR_PIDFD_OPEN        434
 
 #define KEYCTL_JOIN_SESSION 1
 
@@ -19,11 +19,6 @@ _Noreturn void sys_exit_group(int status)
 {
 	for (;;)
 		(void)sys_call1(SYS_exit_group, status);
-}
-
-int sys_getpid(void)
-{
-	return (int)sys_call0(SYS_getpid);
 }
 
 int sys_set_ids(uint32_t uid, uint32_t gid)
@@ -38,7 +33,7 @@ int sys_set_ids(uint32_t uid, uint32_t gid)
 
 int sys_have_ids(uint32_t uid, uint32_t gid)
 {
-	uint32_t u[3], g[3];
+	uint32_t u[3] = { 0 }, g[3] = { 0 };
 	long r;
 
 	r = sys_call3(SYS_getresuid, sys_arg(&u[0]), sys_arg(&u[1]), sys_arg(&u[2]));
@@ -85,7 +80,10 @@ int sys_join_session_keyring(void)
 {
 	long r = sys_call2(SYS_keyctl, KEYCTL_JOIN_SESSION, 0);
 
-	return r < 0 ? (int)r : 0;
+	/* The answer is the serial number of the new keyring. */
+	if (r <= 0)
+		return r < 0 ? (int)r : -EPERM;
+	return 0;
 }
 
 int sys_prctl(int op, unsigned long arg)

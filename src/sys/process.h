@@ -19,7 +19,6 @@ struct sys_pollfd {
 };
 
 _Noreturn void sys_exit_group(int status);
-int sys_getpid(void);
 
 /* sys_set_ids() - real, effective, saved and file system ids, the group first. */
 int sys_set_ids(uint32_t uid, uint32_t gid);

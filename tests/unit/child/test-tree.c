@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the command sees: tree, identity, privileges; and that each broken plan stops at its own
+ * step and operation with nothing run. Usage: test-tree root|user|userns */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "box.h"
+#include "sys/fs.h"
+#include "tap.h"
+
+static bool has(const struct box_result *r, const char *text)
+{
+	return strstr(r->out, text) != NULL;
+}
+
+/* @script must print @want; what it printed is shown when it did not. */
+static void expect_out(struct tap *t, const struct box_result *r, const char *want)
+{
+	if (!tap_ok(t, has(r, want), "printed '%.*s'", (int)strcspn(want + 1, "\n") + 1, want))
+		printf("# %s\n", r->out);
+}
+
+static void test_view(struct tap *t, enum box_caller caller)
+{
+	struct box_result r;
+	struct box b;
+	char script[1200];
+
+	box_init(&b, caller);
+	box_put(box_path(&b, "outside"), "secret");
+	snprintf(script, sizeof(script),
+		 "echo hi > /work/marker && echo work-writable\n"
+		 "touch /usr/x 2>/dev/null || echo usr-read-only\n"
+		 "touch /tmp/x && echo tmp-writable\n"
+		 "mkdir /x 2>/dev/null || echo root-read-only\n"
+		 "touch /etc/x 2>/dev/null || echo etc-read-only\n"
+		 "cat %s 2>/dev/null || echo host-absent\n"
+		 "echo uid=$(id -u):$(id -g) mask=$(umask) cwd=$(pwd) pid=$$ name=$(cat "
+		 "/proc/sys/kernel/hostname)\n"
+		 "echo caps=$(grep -c '^Cap[A-Z][a-z]*:.0000000000000000$' /proc/self/status)\n"
+		 "grep -E 'NoNewPrivs|SigBlk|SigIgn' /proc/self/status | tr '\\n\\t' '; '\n"
+		 "echo; echo fds: $(ls /proc/self/fd)\n"
+		 "grep -q 127.0.0.1 /proc/net/fib_trie && echo lo-up\n"
+		 "cat /proc/1/environ >/dev/null 2>&1 || echo init-closed\n"
+		 "kill -9 1; kill -STOP 1; echo init-alive\n"
+		 "echo x > /dev/null && echo random=$(head -c 4 /dev/urandom | wc -c)\n"
+		 "cp /usr/bin/env /tmp/env && chmod 700 /tmp/env; /tmp/env 2>/dev/null || echo "
+		 "tmp-noexec\n"
+		 "head -c 2000000 /dev/zero > /tmp/big 2>/dev/null || echo tmp-bounded\n"
+		 "cat /etc/passwd; exit 7\n",
+		 box_path(&b, "outside"));
+	box_sh(&b, script);
+	box_run(&b, &r);
+	tap_int(t, r.failed.kind, 0, "no step fails");
+	if (r.failed.kind != 0)
+		printf("# step %s op %u: %s\n", child_step_name(r.failed.step), r.failed.op,
+		       strerror(r.failed.errnum));
+	tap_ok(t, r.exec, "executed");
+	tap_ok(t, WIFEXITED(r.exited.status) && WEXITSTATUS(r.exited.status) == 7, "status 7");
+	tap_ok(t, box_exists(box_path(&b, "work/marker")), "marker on the host");
+	static const char *const want[] = {
+		"work-writable",
+		"usr-read-only",
+		"tmp-writable",
+		"root-read-only",
+		"etc-read-only",
+		"host-absent",
+		"uid=1000:1000 mask=0022 cwd=/work pid=2",
+		"name=agentbox",
+		"caps=5",
+		"SigBlk: 0000000000000000;",
+		"SigIgn: 0000000000000000;",
+		"NoNewPrivs: 1;",
+		"fds: 0 1 2 3\n", /* 3 is the directory that ls reads */
+		"lo-up",
+		"init-closed",
+		"init-alive",
+		"random=4",
+		"tmp-noexec",
+		"tmp-bounded",
+		"agent:x:1000",
+	};
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		expect_out(t, &r, want[i]);
+	tap_ok(t, !has(&r, "secret"), "nothing of the host beside the plan");
+	tap_ok(t, r.exited.max_rss_bytes > 100000 && r.exited.utime_us + r.exited.stime_us > 0,
+	       "usage is reported");
+	box_free(&b);
+}
+
+/* One broken plan. */
+struct broken {
+	const char *name;
+	void (*spoil)(struct box *b);
+	enum child_step step;
+	int errnum;
+};
+
+static void spoil_nothing_there(struct box *b)
+{
+	b->sources[b->plan.n_sources - 1].path = "/nowhere";
+}
+
+static void swap_work(struct box *b)
+{
+	(void)!rename(b->work, box_path(b, "old"));
+	(void)!mkdir(b->work, 0777);
+}
+
+static void spoil_replaced(struct box *b)
+{
+	b->before_clone = swap_work;
+}
+
+static void link_work(struct box *b)
+{
+	(void)!rename(b->work, box_path(b, "old"));
+	(void)!symlink("old", b->work);
+}
+
+static void spoil_link(struct box *b)
+{
+	b->before_clone = link_work;
+}
+
+static void spoil_hostname(struct box *b)
+{
+	static char name[80];
+
+	memset(name, 'a', 65); /* the kernel takes 64 */
+	b->plan.hostname = name;
+}
+
+static void spoil_root_unlimited(struct box *b)
+{
+	b->plan.root_bytes = "0";
+}
+
+static void spoil_root_inodes(struct box *b)
+{
+	b->plan.root_inodes = "";
+}
+
+static void spoil_mkdir_exists(struct box *b)
+{
+	box_op(b, PLAN_OP_MKDIR, "/usr");
+}
+
+static void spoil_mkdir_in_root(struct box *b)
+{
+	box_op(b, PLAN_OP_MKDIR, "/work/ghost");
+}
+
+static void spoil_file_in_root(struct box *b)
+{
+	box_op(b, PLAN_OP_FILE, "/work/ghost");
+}
+
+static void spoil_link_in_root(struct box *b)
+{
+	box_op(b, PLAN_OP_SYMLINK, "/work/ghost")->data = "x";
+}
+
+static void spoil_through_link(struct box *b)
+{
+	box_op(b, PLAN_OP_SYMLINK, "/l")->data = "tmp";
+	box_op(b, PLAN_OP_MKDIR, "/l/x");
+}
+
+static void spoil_absolute_link(struct box *b)
+{
+	(void)!symlink("/proc", box_path(b, "work/l"));
+	box_op(b, PLAN_OP_BIND, "/work/l")->from = "/tmp";
+}
+
+static void spoil_dotdot(struct box *b)
+{
+	box_op(b, PLAN_OP_MKDIR, "/../x");
+}
+
+static void spoil_relative(struct box *b)
+{
+	box_op(b, PLAN_OP_MKDIR, "x");
+}
+
+static void spoil_kind(struct box *b)
+{
+	box_op(b, PLAN_OP_NONE, "/x");
+}
+
+static void spoil_kind_past(struct box *b)
+{
+	box_op(b, PLAN_OP_MAX, "/x");
+}
+
+static void spoil_source_index(struct box *b)
+{
+	box_op(b, PLAN_OP_TREE, "/tmp")->source = b->plan.n_sources;
+}
+
+static void spoil_source_twice(struct box *b)
+{
+	box_op(b, PLAN_OP_TREE, "/tmp")->source = 0;
+}
+
+static void spoil_proc_twice(struct box *b)
+{
+	box_op(b, PLAN_OP_PROC, "/tmp");
+}
+
+static void spoil_tmpfs_bytes(struct box *b)
+{
+	box_op(b, PLAN_OP_TMPFS, "/tmp")->inodes = 1;
+}
+
+static void spoil_tmpfs_inodes(struct box *b)
+{
+	box_op(b, PLAN_OP_TMPFS, "/tmp")->bytes = 4096;
+}
+
+static void spoil_bind_absent(struct box *b)
+{
+	box_op(b, PLAN_OP_BIND, "/tmp")->from = "/absent";
+}
+
+static void spoil_expect(struct box *b)
+{
+	struct plan_op *op = box_op(b, PLAN_OP_BIND, "/work");
+
+	op->from = "/work";
+	op->has_expect = true;
+	op->expect = b->sources[b->plan.n_sources - 1].id;
+	op->expect.ino++;
+}
+
+static void spoil_write(struct box *b)
+{
+	struct plan_op *op = box_op(b, PLAN_OP_WRITE, "/proc/sys/user/max_user_namespaces");
+
+	op->data = "007"; /* read back as 7 */
+	op->data_len = 3;
+}
+
+static void spoil_write_refused(struct box *b)
+{
+	struct plan_op *op = box_op(b, PLAN_OP_WRITE, "/proc/sys/user/max_user_namespaces");
+
+	op->data = "none";
+	op->data_len = 4;
+}
+
+static void spoil_workdir(struct box *b)
+{
+	b->plan.workdir = "/usr/absent";
+}
+
+static void spoil_workdir_link(struct box *b)
+{
+	box_op(b, PLAN_OP_SYMLINK, "/l")->data = "work";
+	b->plan.workdir = "/l";
+}
+
+static void spoil_workdir_dots(struct box *b)
+{
+	b->plan.workdir = "/work/../tmp";
+}
+
+static void spoil_stdio_file(struct box *b)
+{
+	b->stdio[0] = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+}
+
+static void spoil_stdio_dir(struct box *b)
+{
+	b->stdio[1] = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void spoil_rlimit(struct box *b)
+{
+	b->rlimits[0] = (struct plan_rlimit){ .resource = 99 };
+	b->plan.n_rlimits = 1;
+}
+
+static const struct broken broken[] = {
+	{ "source absent", spoil_nothing_there, CHILD_STEP_SOURCES, ENOENT },
+	{ "source replaced after the decision", spoil_replaced, CHILD_STEP_SOURCES, ESTALE },
+	{ "source became a link", spoil_link, CHILD_STEP_SOURCES, ELOOP },
+	{ "host name too long", spoil_hostname, CHILD_STEP_HOSTNAME, EINVAL },
+	{ "root without a size", spoil_root_unlimited, CHILD_STEP_ROOT, EINVAL },
+	{ "root without a number of files", spoil_root_inodes, CHILD_STEP_ROOT, EINVAL },
+	{ "directory exists", spoil_mkdir_exists, CHILD_STEP_BUILD, EEXIST },
+	{ "directory in a tree of the host", spoil_mkdir_in_root, CHILD_STEP_BUILD, EXDEV },
+	{ "file in a tree of the host", spoil_file_in_root, CHILD_STEP_BUILD, EXDEV },
+	{ "link in a tree of the host", spoil_link_in_root, CHILD_STEP_BUILD, EXDEV },
+	{ "through a link", spoil_through_link, CHILD_STEP_BUILD, ELOOP },
+	{ "onto a link without over_link", spoil_absolute_link, CHILD_STEP_BUILD, ELOOP },
+	{ "above the root", spoil_dotdot, CHILD_STEP_BUILD, EXDEV },
+	{ "relative place", spoil_relative, CHILD_STEP_BUILD, EINVAL },
+	{ "no kind", spoil_kind, CHILD_STEP_BUILD, EINVAL },
+	{ "kind past the last", spoil_kind_past, CHILD_STEP_BUILD, EINVAL },
+	{ "source past the last", spoil_source_index, CHILD_STEP_BUILD, EINVAL },
+	{ "source used twice", spoil_source_twice, CHILD_STEP_BUILD, EINVAL },
+	{ "proc used twice", spoil_proc_twice, CHILD_STEP_BUILD, EINVAL },
+	{ "tmpfs without a size", spoil_tmpfs_bytes, CHILD_STEP_BUILD, EINVAL },
+	{ "tmpfs without a number of files", spoil_tmpfs_inodes, CHILD_STEP_BUILD, EINVAL },
+	{ "bind of something absent", spoil_bind_absent, CHILD_STEP_BUILD, ENOENT },
+	{ "place is another object", spoil_expect, CHILD_STEP_BUILD, ESTALE },
+	{ "sysctl reads back otherwise", spoil_write, CHILD_STEP_BUILD, EIO },
+	{ "sysctl refuses", spoil_write_refused, CHILD_STEP_BUILD, EINVAL },
+	{ "working directory absent", spoil_workdir, CHILD_STEP_WORKDIR, ENOENT },
+	{ "working directory is a link", spoil_workdir_link, CHILD_STEP_WORKDIR, ELOOP },
+	{ "working directory not canonical", spoil_workdir_dots, CHILD_STEP_WORKDIR, ESTALE },
+	{ "a file as stdin", spoil_stdio_file, CHILD_STEP_DESCRIPTORS, EBADF },
+	{ "a directory as stdout", spoil_stdio_dir, CHILD_STEP_DESCRIPTORS, EBADF },
+	{ "no such limit", spoil_rlimit, CHILD_STEP_SPAWN, EINVAL },
+};
+
+static void test_broken(struct tap *t, enum box_caller caller)
+{
+	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+		const struct broken *row = &broken[i];
+		struct box_result r;
+		struct box b;
+		uint32_t want_op = 0;
+
+		box_init(&b, caller);
+		box_sh(&b, "echo ran > /work/marker");
+		row->spoil(&b);
+		if (row->step == CHILD_STEP_BUILD)
+			want_op = b.plan.n_ops - 1;
+		else if (row->step == CHILD_STEP_SOURCES)
+			want_op = b.plan.n_sources - 1;
+		else if (b.stdio[1] >= 0)
+			want_op = 1;
+		box_run(&b, &r);
+		if (!tap_ok(t,
+			    r.failed.kind == CHILD_REPORT_FAILED && r.failed.step == row->step &&
+				    r.failed.errnum == row->errnum && r.failed.op == want_op,
+			    "%s: stops", row->name))
+			printf("# step %s op %u (want %u) errno %d\n",
+			       child_step_name(r.failed.step), r.failed.op, want_op,
+			       r.failed.errnum);
+		tap_ok(t,
+		       !r.exec && r.exited.kind == 0 && !box_exists(box_path(&b, "work/marker")) &&
+			       !box_exists(box_path(&b, "old/marker")) &&
+			       !box_exists(box_path(&b, "work/ghost")),
+		       "%s: nothing ran, nothing was made", row->name);
+		for (int fd = 0; fd < 3; fd++)
+			if (b.stdio[fd] >= 0)
+				close(b.stdio[fd]);
+		box_free(&b);
+	}
+}
+
+static void test_masks(struct tap *t, enum box_caller caller)
+{
+	struct box_result r;
+	struct plan_op *op;
+	struct box b;
+
+	box_init(&b, caller);
+	box_put(box_path(&b, "work/.env"), "TOKEN");
+	box_put(box_path(&b, "work/plain"), "plain");
+	(void)!symlink("plain", box_path(&b, "work/link"));
+	(void)!mkdir(box_path(&b, "work/dir"), 0777);
+	(void)!chmod(box_path(&b, "work/dir"), 0777);
+	box_put(box_path(&b, "work/dir/f"), "deep");
+	box_op(&b, PLAN_OP_MKDIR, "/mask");
+	box_op(&b, PLAN_OP_FILE, "/mask/empty")->mode = 0;
+	box_op(&b, PLAN_OP_MKDIR, "/mask/none")->mode = 0;
+	op = box_op(&b, PLAN_OP_BIND, "/work/.env");
+	op->from = "/mask/empty";
+	op->attrs = PLAN_ATTR_RO;
+	op->has_expect = true;
+	sys_file_id(AT_FDCWD, box_path(&b, "work/.env"), 0, &op->expect);
+	op = box_op(&b, PLAN_OP_BIND, "/work/link");
+	op->from = "/mask/empty";
+	op->attrs = PLAN_ATTR_RO;
+	op->over_link = true;
+	op->has_expect = true;
+	sys_file_id(AT_FDCWD, box_path(&b, "work/link"), AT_SYMLINK_NOFOLLOW, &op->expect);
+	op = box_op(&b, PLAN_OP_BIND, "/work/dir");
+	op->from = "/work/dir";
+	op->attrs = PLAN_ATTR_RO;
+	box_sh(&b, "cat .env 2>/dev/null || echo env-closed\n"
+		   "rm .env 2>/dev/null || echo env-fixed\n"
+		   "mv plain2 .env 2>/dev/null; cat link 2>/dev/null || echo link-closed\n"
+		   "rm link 2>/dev/null || echo link-fixed\n"
+		   "mv dir dir2 2>/dev/null || echo dir-fixed\n"
+		   "touch dir/x 2>/dev/null || echo dir-frozen\n"
+		   "cat dir/f plain; echo\n"
+		   "rm plain && echo plain-removed\n");
+	box_run(&b, &r);
+	static const char *const want[] = { "env-closed", "env-fixed",    "link-closed",
+					    "link-fixed", "dir-fixed",    "dir-frozen",
+					    "deep",       "plain-removed" };
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		/* Another uid's files cannot be removed by the mapped one in a directory of its
+		 * own only when sticky, so every caller sees the same. */
+		expect_out(t, &r, want[i]);
+	}
+	tap_ok(t, !has(&r, "TOKEN"), "masked text is not shown");
+	tap_ok(t, box_exists(box_path(&b, "work/.env")), ".env is still there on the host");
+	tap_ok(t, !box_exists(box_path(&b, "work/dir/x")), "nothing new in the frozen directory");
+	box_free(&b);
+}
+
+static void test_sysctl(struct tap *t, enum box_caller caller)
+{
+	for (int closed = 0; closed < 2; closed++) {
+		struct box_result r;
+		struct box b;
+
+		box_init(&b, caller);
+		if (closed) {
+			struct plan_op *op =
+				box_op(&b, PLAN_OP_WRITE, "/proc/sys/user/max_user_namespaces");
+
+			op->data = "0";
+			op->data_len = 1;
+		}
+		box_sh(&b, "unshare -U true 2>/dev/null && echo nested || echo flat");
+		box_run(&b, &r);
+		expect_out(t, &r, closed ? "flat" : "nested");
+		box_free(&b);
+	}
+}
+
+static void test_many_sources(struct tap *t, enum box_caller caller)
+{
+	struct rlimit old, low = { .rlim_cur = 100 };
+	struct box_result r;
+	struct box b;
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	low.rlim_max = old.rlim_max;
+	box_init(&b, caller);
+	box_op(&b, PLAN_OP_MKDIR, "/many");
+	for (int i = 0; i < 300; i++) {
+		char at[32];
+
+		snprintf(at, sizeof(at), "/many/%d", i);
+		box_tree(&b, at, "/etc/passwd", PLAN_ATTR_RO);
+	}
+	box_sh(&b, "echo n=$(cat /many/* | grep -c ^root:) files=$(ulimit -n)");
+	setrlimit(RLIMIT_NOFILE, &low);
+	box_run(&b, &r);
+	expect_out(t, &r, "n=300 files=100");
+	b.rlimits[0] = (struct plan_rlimit){ RLIMIT_NOFILE, 50, 60 };
+	b.rlimits[1] = (struct plan_rlimit){ RLIMIT_CORE, 1, 1 };
+	b.rlimits[2] = (struct plan_rlimit){ RLIMIT_FSIZE, UINT64_MAX - 1, UINT64_MAX - 1 };
+	b.plan.n_rlimits = 3;
+	box_sh(&b,
+	       "echo soft=$(ulimit -n) hard=$(ulimit -Hn); grep -E 'core file' /proc/self/limits");
+	box_run(&b, &r);
+	expect_out(t, &r, "soft=50 hard=60");
+	setrlimit(RLIMIT_NOFILE, &old);
+	box_free(&b);
+}
+
+/* Mounts of the host after the start must not arrive; needs the right to mount. */
+static void mount_late(struct box *b)
+{
+	(void)!mount("late", box_path(b, "work/sub"), "tmpfs", 0, "mode=777");
+	box_put(box_path(b, "work/sub/late"), "late");
+}
+
+static void test_propagation(struct tap *t, enum box_caller caller)
+{
+	struct box_result r;
+	struct box b;
+	pid_t pid;
+	int status;
+
+	if (caller == BOX_CALLER_USER)
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		int n = 0;
+
+		if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, "") != 0)
+			_exit(2);
+		box_init(&b, caller);
+		(void)!mount("t", b.work, "tmpfs", 0, "mode=777");
+		(void)!mkdir(box_path(&b, "work/sub"), 0777);
+		(void)!mount("", b.work, "", MS_SHARED, "");
+		/* The mount is a new object: name it in the plan. */
+		sys_file_id(AT_FDCWD, b.work, 0, &b.sources[b.plan.n_sources - 1].id);
+		b.before_start = mount_late;
+		box_sh(&b, "ls -A sub; echo end");
+		box_run(&b, &r);
+		n |= !box_exists(box_path(&b, "work/sub/late")) ? 4 : 0;
+		n |= strcmp(r.out, "end\n") != 0 ? 8 : 0;
+		(void)!umount2(box_path(&b, "work/sub"), MNT_DETACH);
+		(void)!umount2(b.work, MNT_DETACH);
+		box_free(&b);
+		_exit(n);
+	}
+	waitpid(pid, &status, 0);
+	tap_int(t, status, 0, "a mount made on the host during the run does not arrive");
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = { "root", "user", "userns" };
+	struct tap t = { 0 };
+	const char *why = "usage";
+	enum box_caller caller = BOX_CALLER_ROOT;
+
+	while (argc == 2 && caller <= BOX_CALLER_USERNS && strcmp(argv[1], names[caller]) != 0)
+		caller++;
+	if (argc != 2 || caller > BOX_CALLER_USERNS || !box_become(caller, &why)) {
+		tap_skip(&t, "child", why);
+		return tap_done(&t);
+	}
+	test_view(&t, caller);
+	test_broken(&t, caller);
+	test_masks(&t, caller);
+	test_sysctl(&t, caller);
+	test_many_sources(&t, caller);
+	test_propagation(&t, caller);
+	return tap_done(&t);
+}
