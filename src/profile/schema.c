@@ -185,6 +185,11 @@ int schema_number(const char *s, const struct schema_word *units, uint64_t *ret)
 	return 0;
 }
 
+int schema_duration(const char *s, uint64_t *ret_ms)
+{
+	return schema_number(s, duration_units, ret_ms);
+}
+
 /* @what: "a size with its unit, such as 256M". Zero is refused: no limit of a
  * profile means "none" by being zero. */
 static int parse_number(struct schema_ctx *c, const struct yaml_pair *p,

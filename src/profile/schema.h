@@ -99,6 +99,9 @@ MUST_CHECK int schema_each(struct schema_ctx *c, const struct yaml_pair *p, sche
 /* schema_number() - decimal digits and a unit that must follow. @units: rows of unit and factor.
  * Return: 0, -1 when it is not such a number, -2 when it is above INT64_MAX. */
 int schema_number(const char *s, const struct schema_word *units, uint64_t *ret);
+/* schema_duration() - "30s" as milliseconds, for values that do not come from a profile. The
+ * same returns. */
+int schema_duration(const char *s, uint64_t *ret_ms);
 
 /* Parsers for rows. The type of the field is in the comment. */
 schema_parse_fn schema_parse_map;   /* what ->sub fills, at the row's offset */

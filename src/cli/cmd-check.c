@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/exitcode.h"
+#include "base/path.h"
+#include "cli/context.h"
+#include "plan/compile.h"
+
+enum {
+	OPT_PROFILE,
+	OPT_PROFILE_FD,
+	OPT_AGENT,
+	OPT_WORKSPACE,
+	OPT_PARAM,
+	OPT_JSON,
+};
+
+static const struct cli_option options[] = {
+	{ OPT_PROFILE, 'p', "profile", CLI_ARG_VALUE, "FILE", "the profile" },
+	{ OPT_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N", "read the profile from descriptor N" },
+	{ OPT_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",
+	  "who asks (implied when the profile declares one)" },
+	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR", "same as --param workspace=DIR" },
+	{ OPT_PARAM, 0, "param", CLI_ARG_VALUE, "NAME=VALUE", "a value for ${NAME} in the profile" },
+	{ OPT_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },
+};
+
+struct check {
+	struct cli_context context;
+	const char *action_word;
+	const char *const *words; /* the resource: a path, or a command and its arguments */
+	size_t n_words;
+	struct decision decision;
+};
+
+static void deny(struct check *c, const char *layer, const char *code, const char *reason)
+{
+	c->decision = (struct decision){ .layer = layer, .code = code, .reason = reason };
+}
+
+/* Is this a file of agentbox itself, under whatever name? */
+static bool is_control_plane(const struct profile *p, const struct view_target *t)
+{
+	struct stat st;
+
+	if (t->object.fd < 0 || fstat(t->object.fd, &st) != 0)
+		return false;
+	for (size_t i = 0; i < p->files.n; i++) {
+		if (p->files.v[i].dev == st.st_dev && p->files.v[i].ino == st.st_ino)
+			return true;
+	}
+	return false;
+}
+
+static bool root_bounds(const struct check *c, const struct view_target *t, bool write)
+{
+	if (t->node == NULL)
+		return false;
+	if (t->node->kind != VIEW_ROOT)
+		return !write && t->node->kind == VIEW_BASE;
+	return !write || c->context.profile->sandbox.roots
+					 .v[t->node->root].mode != PROFILE_MODE_RO;
+}
+
+/* Policy on the canonical path, then the sandbox's own bounds. */
+static void check_path(struct arena *a, struct check *c, enum action action)
+{
+	const char *path = c->words[0];
+	struct request rq = { .action = action, .kind = REQUEST_PATH, .path = path };
+	bool write = action_operation(action) == OPERATION_WRITE;
+	struct view_target t = { .object = { .fd = -1 } };
+	enum view_result r = VIEW_OUTSIDE;
+
+	rq.path_invalid = !path_is_canonical(path);
+	if (!rq.path_invalid) {
+		r = view_resolve(a, &c->context.view, path, &t);
+		rq.control_plane = is_control_plane(c->context.profile, &t);
+		/* Where the links lead is what is judged; what cannot be followed is judged by
+		 * its text, and then lies outside. */
+		if (r == VIEW_FOUND || r == VIEW_ABSENT)
+			rq.path = t.path;
+	}
+	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
+	if (c->decision.verdict == PROFILE_ALLOW &&
+	    ((r != VIEW_FOUND && r != VIEW_ABSENT) || !root_bounds(c, &t, write)))
+		deny(c, "sandbox", "sandbox_deny", "outside what the sandbox grants");
+	view_target_close(&t);
+}
+
+static int check_command(struct arena *a, struct check *c, char *const *environ_in,
+			 struct err *err)
+{
+	struct cli_context *ctx = &c->context;
+	char **argv = arena_array(a, c->n_words + 1, sizeof(char *));
+	struct resolve_input ri = {
+		.profile = ctx->profile,
+		.agent = ctx->agent,
+		.facts = &ctx->facts,
+		.view = &ctx->view,
+		.access = ctx->access,
+		.argv = argv,
+		.path_env = plan_env_path(a, &ctx->facts, environ_in),
+		.workdir = ctx->profile->sandbox.workdir,
+	};
+	struct resolved resolved = { 0 };
+	struct request_command command = { .argv = argv };
+	struct request rq = {
+		.action = ACTION_RUN_COMMAND, .kind = REQUEST_COMMAND, .command = &command
+	};
+	struct err outside = { 0 };
+
+	for (size_t i = 0; i < c->n_words; i++)
+		argv[i] = arena_strdup(a, c->words[i]);
+	if (resolve_command(a, &ri, &resolved, &outside) != 0 && outside.code != ERR_OUTSIDE) {
+		*err = outside;
+		return -1;
+	}
+	command.file = resolved.file;
+	command.pattern_files = resolved.pattern_files;
+	command.n_pattern_files = resolved.n_pattern_files;
+	policy_decide(ctx->profile, ctx->agent, &rq, &c->decision);
+	if (c->decision.verdict == PROFILE_ALLOW && outside.set)
+		deny(c, "sandbox", "sandbox_deny", "outside what the sandbox grants");
+	return 0;
+}
+
+static void check_host(struct check *c)
+{
+	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST };
+
+	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
+	if (c->decision.verdict == PROFILE_ALLOW &&
+	    c->context.profile->sandbox.network != PROFILE_NETWORK_HOST)
+		deny(c, "sandbox", "sandbox_deny", "the sandbox has no network");
+}
+
+static int check_decide(struct arena *a, struct check *c, struct err *err)
+{
+	enum action action;
+
+	if (c->context.agent == NULL) {
+		c->decision = c->context.identity;
+		return 0;
+	}
+	if (!action_from_name(c->action_word, &action)) {
+		deny(c, "policy", "acl_deny", "unknown action");
+		return 0;
+	}
+	if (cli_context_facts(&c->context, action != ACTION_RUN_COMMAND, err) != 0)
+		return -1;
+	switch (action_operation(action)) {
+	case OPERATION_READ:
+	case OPERATION_WRITE:
+		check_path(a, c, action);
+		return 0;
+	case OPERATION_EXECUTE:
+		return check_command(a, c, environ, err);
+	case OPERATION_CONNECT:
+		check_host(c);
+		return 0;
+	case OPERATION_HOST:
+	case OPERATION_MAX:
+		break;
+	}
+	deny(c, "policy", "acl_deny", "no matching rule");
+	return 0;
+}
+
+static const char *const verdicts[] = {
+	[PROFILE_DENY] = "deny", [PROFILE_INTERRUPT] = "interrupt", [PROFILE_ALLOW] = "allow"
+};
+
+static int check_rc(const struct decision *d)
+{
+	if (d->verdict == PROFILE_ALLOW)
+		return 0;
+	if (d->verdict == PROFILE_INTERRUPT)
+		return EXITCODE_WAITING;
+	return strcmp(d->layer, "sandbox") == 0 ? EXITCODE_OUTSIDE : EXITCODE_DENIED;
+}
+
+static json_t *check_json(const struct check *c, const char *principal)
+{
+	json_t *o = json_object();
+	json_t *resource = json_array();
+	json_t *chain = json_array();
+
+	for (size_t i = 0; i < c->n_words; i++)
+		(void)json_array_append_new(resource, json_text(c->words[i]));
+	if (principal != NULL)
+		(void)json_array_append_new(chain, json_text(principal));
+	json_put(o, "principal", json_text(principal));
+	json_put(o, "action", json_text(c->action_word));
+	if (c->n_words == 1) {
+		json_put(o, "resource", json_text(c->words[0]));
+		json_decref(resource);
+	} else {
+		json_put(o, "resource", resource);
+	}
+	json_put(o, "context", json_object());
+	json_put(o, "delegation", chain);
+	json_put(o, "decision", json_text(verdicts[c->decision.verdict]));
+	json_put(o, "layer", json_text(c->decision.layer));
+	json_put(o, "code", json_text(c->decision.code));
+	json_put(o, "reason", json_text(c->decision.reason));
+	return o;
+}
+
+static void print_json(const struct check *c, const char *principal)
+{
+	JSON_AUTO *o = check_json(c, principal);
+
+	(void)cli_print_json(STDOUT_FILENO, o);
+}
+
+static int check_run(struct arena *a, const struct cli_parsed *p, struct check *c, struct err *err)
+{
+	const struct cli_source src = {
+		.profile = cli_value(p, OPT_PROFILE),
+		.profile_fd = cli_value(p, OPT_PROFILE_FD),
+		.agent = cli_value(p, OPT_AGENT),
+		.workspace = cli_value(p, OPT_WORKSPACE),
+		.parsed = p,
+		.param_id = OPT_PARAM,
+	};
+	const char *principal;
+
+	if (cli_context_load(&c->context, &src, err) != 0 || check_decide(a, c, err) != 0)
+		return cli_rc(err);
+	principal = c->context.agent != NULL ? c->context.agent->id : src.agent;
+	if (cli_has(p, OPT_JSON))
+		print_json(c, principal);
+	else
+		(void)printf("%s: %s\n", verdicts[c->decision.verdict], c->decision.reason);
+	return check_rc(&c->decision);
+}
+
+/* The resource of run_command is a command line: its words follow, after "--" or not. */
+static void collect_words(struct arena *a, const struct cli_parsed *p, struct check *c)
+{
+	ARRAY_OF(const char *) words = { 0 };
+
+	for (size_t i = 1; i < p->words.n; i++)
+		*array_push(a, &words) = p->words.v[i];
+	for (size_t i = 0; p->rest != NULL && p->rest[i] != NULL; i++)
+		*array_push(a, &words) = p->rest[i];
+	c->words = words.v;
+	c->n_words = words.n;
+}
+
+static int command_check(struct arena *a, int argc, char **argv, struct err *err)
+{
+	struct cli_parsed p;
+	struct check c = { .context = { .arena = a, .facts = { .self = { .fd = -1 } } } };
+	int rc;
+
+	for (size_t i = 0; i < FACTS_DEVICES; i++)
+		c.context.facts.devices[i].object.fd = -1;
+	if (cli_parse(a, &cmd_check, argc, argv, &p, err) != 0)
+		return EXITCODE_FAILED;
+	if (p.help) {
+		cli_print_help(&cmd_check);
+		return 0;
+	}
+	if (p.words.n > 0)
+		collect_words(a, &p, &c);
+	if (p.words.n == 0 || c.n_words == 0) {
+		(void)err_set(err, ERR_USAGE, 0,
+			      "check needs an action and a resource, as in: agentbox check -p FILE "
+			      "read_file /workspace/notes.txt");
+		return EXITCODE_FAILED;
+	}
+	c.action_word = p.words.v[0];
+	if (c.n_words > 1 && strcmp(c.action_word, action_name(ACTION_RUN_COMMAND)) != 0) {
+		(void)err_set(err, ERR_USAGE, 0, "one resource for '%s', not %zu", c.action_word,
+			      c.n_words);
+		return EXITCODE_FAILED;
+	}
+	rc = check_run(a, &p, &c, err);
+	cli_context_close(&c.context);
+	return rc;
+}
+
+const struct cli_command cmd_check = {
+	.name = "check",
+	.synopsis = "-p FILE [-a ID] ACTION RESOURCE...",
+	.summary = "one decision, without a request: 0 allow, 120 deny, 121 outside, 122 interrupt",
+	.options = options,
+	.n_options = ARRAY_SIZE(options),
+	.examples = "  agentbox check -p p.yaml -a bob read_file /data/reports/q3.md\n"
+		    "  agentbox check -p p.yaml -a alice run_command git status\n",
+	.run = command_check,
+};

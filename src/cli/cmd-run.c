@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/exitcode.h"
+#include "cli/prepare.h"
+#include "cli/result.h"
+#include "profile/schema.h"
+
+enum {
+	OPT_PROFILE,
+	OPT_PROFILE_FD,
+	OPT_AGENT,
+	OPT_WORKSPACE,
+	OPT_PARAM,
+	OPT_INTERACTIVE,
+	OPT_COMMAND,
+	OPT_WORKDIR,
+	OPT_ENV,
+	OPT_TIMEOUT,
+	OPT_JSON,
+	OPT_STATUS_FD,
+	OPT_STATE,
+	OPT_EXPECT,
+	OPT_DRY_RUN,
+	OPT_QUIET,
+};
+
+static const struct cli_option options[] = {
+	{ OPT_PROFILE, 'p', "profile", CLI_ARG_VALUE, "FILE", "the profile" },
+	{ OPT_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N", "read the profile from descriptor N" },
+	{ OPT_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",
+	  "who asks (implied when the profile declares one)" },
+	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR", "same as --param workspace=DIR" },
+	{ OPT_PARAM, 0, "param", CLI_ARG_VALUE, "NAME=VALUE", "a value for ${NAME} in the profile" },
+	{ OPT_INTERACTIVE, 'i', "interactive", CLI_ARG_NONE, NULL,
+	  "pass standard input on (default: none, unless stdin and stdout are terminals)" },
+	{ OPT_COMMAND, 'c', "command", CLI_ARG_VALUE, "STRING", "run 'sh -c STRING' inside" },
+	{ OPT_WORKDIR, 0, "workdir", CLI_ARG_VALUE, "DIR", "where to start, as seen inside" },
+	{ OPT_ENV, 0, "env", CLI_ARG_VALUE, "NAME", "pass on a variable of the caller" },
+	{ OPT_TIMEOUT, 0, "timeout", CLI_ARG_VALUE, "TIME", "end the run after TIME (500ms, 30s, 5m)" },
+	{ OPT_JSON, 0, "json", CLI_ARG_OPTIONAL, "split",
+	  "print one JSON object instead of the output" },
+	{ OPT_STATUS_FD, 0, "status-fd", CLI_ARG_VALUE, "N",
+	  "write the JSON object, without output, to descriptor N" },
+	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "where the audit log lives" },
+	{ OPT_EXPECT, 0, "expect-sha256", CLI_ARG_VALUE, "HASH", "refuse any other profile file" },
+	{ OPT_DRY_RUN, 0, "dry-run", CLI_ARG_NONE, NULL, "print the plan as JSON, run nothing" },
+	{ OPT_QUIET, 'q', "quiet", CLI_ARG_NONE, NULL, "no remarks on standard error" },
+};
+
+struct run_args {
+	struct cli_parsed parsed;
+	char **argv;
+	bool json, split, dry_run, quiet;
+	int status_fd; /* -1: none */
+	uint64_t timeout_ms;
+	const char **env_pass;
+	size_t n_env_pass;
+	enum run_stdin stdin_mode;
+};
+
+/* Known before parsing, so that a wrong command line is answered in JSON too. */
+static bool wants_json(int argc, char **argv, bool *split)
+{
+	bool json = false;
+
+	*split = false;
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		json = json || strcmp(argv[i], "--json") == 0 ||
+		       strncmp(argv[i], "--json=", 7) == 0;
+		*split = *split || strcmp(argv[i], "--json=split") == 0;
+	}
+	return json;
+}
+
+static int parse_status_fd(const char *text, int *ret, struct err *err)
+{
+	char *end;
+	long v;
+
+	*ret = -1;
+	if (text == NULL)
+		return 0;
+	errno = 0;
+	v = strtol(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || v < 1 || v > INT_MAX ||
+	    fcntl((int)v, F_GETFD) < 0)
+		return err_set(err, ERR_USAGE, 0, "--status-fd '%s' is no open descriptor", text);
+	*ret = (int)v;
+	return 0;
+}
+
+static int parse_command(struct arena *a, struct run_args *args, struct err *err)
+{
+	const char *string = cli_value(&args->parsed, OPT_COMMAND);
+	const struct cli_parsed *p = &args->parsed;
+
+	if (p->words.n > 0)
+		return err_set(err, ERR_USAGE, 0,
+			       "unexpected '%s': write the command after --, as in: agentbox run "
+			       "-p FILE -- COMMAND",
+			       p->words.v[0]);
+	if (string != NULL && p->rest != NULL)
+		return err_set(err, ERR_USAGE, 0, "give -c STRING or -- COMMAND, not both");
+	if (string != NULL) {
+		args->argv = arena_array(a, 4, sizeof(char *));
+		args->argv[0] = arena_strdup(a, "sh");
+		args->argv[1] = arena_strdup(a, "-c");
+		args->argv[2] = arena_strdup(a, string);
+		return 0;
+	}
+	if (p->rest == NULL || p->rest[0] == NULL)
+		return err_set(err, ERR_USAGE, 0, "no command: write it after --, or as -c STRING");
+	args->argv = p->rest;
+	return 0;
+}
+
+static int parse_json(struct run_args *args, struct err *err)
+{
+	const struct cli_given *g = cli_given(&args->parsed, OPT_JSON, NULL);
+
+	if (g != NULL && g->value != NULL && strcmp(g->value, "split") != 0)
+		return err_set(err, ERR_USAGE, 0, "--json=%s: the only form is --json=split",
+			       g->value);
+	return 0;
+}
+
+static int parse_args(struct arena *a, int argc, char **argv, struct run_args *args,
+		      struct err *err)
+{
+	const char *timeout;
+
+	args->status_fd = -1;
+	if (cli_parse(a, &cmd_run, argc, argv, &args->parsed, err) != 0)
+		return -1;
+	if (args->parsed.help)
+		return 0;
+	/* First, so that every later complaint reaches it. */
+	if (parse_status_fd(cli_value(&args->parsed, OPT_STATUS_FD), &args->status_fd, err) != 0 ||
+	    parse_json(args, err) != 0)
+		return -1;
+	args->dry_run = cli_has(&args->parsed, OPT_DRY_RUN);
+	args->quiet = cli_has(&args->parsed, OPT_QUIET);
+	args->env_pass = arena_array(a, args->parsed.options.n, sizeof(*args->env_pass));
+	for (size_t i = 0; i < args->parsed.options.n; i++) {
+		const struct cli_given *g = &args->parsed.options.v[i];
+
+		if (g->id != OPT_ENV)
+			continue;
+		if (strpbrk(g->value, "=*") != NULL || g->value[0] == '\0')
+			return err_set(err, ERR_USAGE, 0,
+				       "--env takes a name, never a value: command lines are public "
+				       "(use env.set in the profile, or export the variable)");
+		args->env_pass[args->n_env_pass++] = g->value;
+	}
+	timeout = cli_value(&args->parsed, OPT_TIMEOUT);
+	if (timeout != NULL && schema_duration(timeout, &args->timeout_ms) != 0)
+		return err_set(err, ERR_USAGE, 0,
+			       "--timeout '%s': write a number and ms, s, m or h, as in 30s", timeout);
+	if (timeout != NULL && args->timeout_ms == 0)
+		return err_set(err, ERR_USAGE, 0, "--timeout must be more than zero");
+	return parse_command(a, args, err);
+}
+
+/* Input that nobody will read, waiting: say so once, or the user wonders. */
+static bool stdin_is_waiting(void)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct stat st;
+	int n = 0;
+
+	if (fstat(STDIN_FILENO, &st) != 0)
+		return false;
+	if (S_ISREG(st.st_mode))
+		return lseek(STDIN_FILENO, 0, SEEK_CUR) < st.st_size;
+	if (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode))
+		return false;
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLIN) != 0 &&
+	       ioctl(STDIN_FILENO, FIONREAD, &n) == 0 && n > 0;
+}
+
+static void choose_stdin(struct run_args *args)
+{
+	bool terminal = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+
+	args->stdin_mode = RUN_STDIN_NULL;
+	if (cli_has(&args->parsed, OPT_INTERACTIVE) || terminal)
+		args->stdin_mode = RUN_STDIN_CALLER;
+	else if (!args->quiet && !args->dry_run && stdin_is_waiting())
+		cli_say("input is waiting on stdin, but not passed on (use -i)");
+}
+
+static void note_identity(const struct run_args *args, const struct plan *plan)
+{
+	if (plan->ids.identity == PLAN_IDENTITY_ROOT && !args->quiet)
+		cli_say("running as kernel uid 0 without capabilities: this host offers no "
+			"unprivileged identity to a root caller here");
+}
+
+static int run_prepared(const struct run_args *args, struct prepared *prep, struct outcome *out,
+			struct err *err)
+{
+	struct run_attachment audit;
+	const struct run_attachment *const attachments[] = { &audit };
+	struct run_options opt = {
+		.stdin_mode = args->stdin_mode,
+		.capture = args->json,
+		.capture_split = args->split,
+		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
+	};
+
+	note_identity(args, prep->plan);
+	prep->record.plan = prep->plan;
+	record_attachment(&prep->record, &audit);
+	if (run_plan(prep->plan, &opt, attachments, ARRAY_SIZE(attachments), out, err) != 0) {
+		record_failure(&prep->record, err);
+		return cli_rc(err);
+	}
+	if (out->err.set)
+		*err = out->err;
+	if (prep->record.lost)
+		cli_say("the outcome could not be written to the audit log");
+	return outcome_rc(out);
+}
+
+static int run_request(struct arena *a, const struct run_args *args, struct prepared *prep,
+		       struct outcome *out, struct err *err)
+{
+	const struct prepare_input in = {
+		.source = {
+			.profile = cli_value(&args->parsed, OPT_PROFILE),
+			.profile_fd = cli_value(&args->parsed, OPT_PROFILE_FD),
+			.agent = cli_value(&args->parsed, OPT_AGENT),
+			.workspace = cli_value(&args->parsed, OPT_WORKSPACE),
+			.state = cli_value(&args->parsed, OPT_STATE),
+			.expect = cli_value(&args->parsed, OPT_EXPECT),
+			.parsed = &args->parsed,
+			.param_id = OPT_PARAM,
+		},
+		.argv = args->argv,
+		.environ = environ,
+		.workdir = cli_value(&args->parsed, OPT_WORKDIR),
+		.env_pass = args->env_pass,
+		.n_env_pass = args->n_env_pass,
+		.timeout_ms = args->timeout_ms,
+		.capture = args->json,
+		.dry_run = args->dry_run,
+	};
+	int rc = prepare_request(a, &in, prep, err);
+
+	if (rc != 0)
+		return rc;
+	if (args->dry_run) {
+		JSON_AUTO *plan = plan_json(prep->plan);
+
+		return cli_print_json(STDOUT_FILENO, plan) == 0 ? 0 : EXITCODE_FAILED;
+	}
+	return run_prepared(args, prep, out, err);
+}
+
+static void report(const struct run_args *args, const struct prepared *prep,
+		   const struct outcome *out, int rc, struct err *err)
+{
+	struct result r = {
+		.rc = rc,
+		.context = &prep->context,
+		.record = prep->began ? &prep->record : NULL,
+		.plan = prep->plan,
+		.decision = prep->decided ? &prep->decision : NULL,
+		.outcome = prep->plan != NULL && !args->dry_run ? out : NULL,
+		.err = err,
+		.split = args->split,
+	};
+
+	if (args->json && !args->dry_run) {
+		JSON_AUTO *o = result_json(&r, true);
+
+		(void)cli_print_json(STDOUT_FILENO, o);
+	}
+	if (args->status_fd >= 0) {
+		JSON_AUTO *o = result_json(&r, false);
+
+		(void)cli_print_json(args->status_fd, o);
+	}
+	if (!err->set && prep->decided && prep->decision.verdict != PROFILE_ALLOW)
+		cli_say("denied: %s", prep->decision.reason);
+}
+
+static int command_run(struct arena *a, int argc, char **argv, struct err *err)
+{
+	struct run_args args = { .status_fd = -1 };
+	struct prepared prep = { 0 };
+	struct outcome out = { 0 };
+	int rc = EXITCODE_FAILED;
+
+	args.json = wants_json(argc, argv, &args.split);
+	prepare_init(&prep, a);
+	if (parse_args(a, argc, argv, &args, err) == 0) {
+		if (args.parsed.help) {
+			cli_print_help(&cmd_run);
+			return 0;
+		}
+		choose_stdin(&args);
+		rc = run_request(a, &args, &prep, &out, err);
+	}
+	report(&args, &prep, &out, rc, err);
+	outcome_free(&out);
+	prepare_close(&prep);
+	return rc;
+}
+
+const struct cli_command cmd_run = {
+	.name = "run",
+	.synopsis = "-p FILE [OPTIONS] -- COMMAND [ARG...]",
+	.summary = "run a command in a sandbox, if the profile allows it",
+	.options = options,
+	.n_options = ARRAY_SIZE(options),
+	.examples = "  agentbox run -p profiles/default.yaml -w . -- make test\n"
+		    "  agentbox run -p p.yaml -a alice --timeout 30s --json -c 'ls | wc -l'\n",
+	.run = command_run,
+};

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/context.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/audit.h"
+#include "base/path.h"
+
+#ifndef AGENTBOX_PROFILES_DIR
+#define AGENTBOX_PROFILES_DIR "/usr/share/agentbox/profiles"
+#endif
+
+/* Text as given when it is canonical, so that links in it stay what the user sees; resolved
+ * otherwise. */
+static const char *absolute_dir(struct arena *a, const char *cwd, const char *dir, struct err *err)
+{
+	const char *path = dir;
+	char *real;
+
+	if (dir[0] != '/' && cwd == NULL) {
+		(void)err_set(err, ERR_REQUEST, 0, "'%s' is relative, and the current directory "
+						   "is gone: give an absolute path", dir);
+		return NULL;
+	}
+	if (strcmp(dir, ".") == 0)
+		path = cwd;
+	else if (dir[0] != '/')
+		path = path_join(a, cwd, dir);
+	if (path_is_canonical(path))
+		return path;
+	real = realpath(path, NULL);
+	if (real == NULL) {
+		(void)err_set(err, ERR_REQUEST, errno, "'%s'", dir);
+		return NULL;
+	}
+	path = arena_strdup(a, real);
+	free(real);
+	return path;
+}
+
+static int param_add(struct cli_context *c, const char *text, struct profile_param *ret,
+		     struct err *err)
+{
+	size_t n = strcspn(text, "=");
+
+	if (text[n] != '=' || n == 0)
+		return err_set(err, ERR_USAGE, 0, "--param '%s': write it as NAME=VALUE", text);
+	ret->name = arena_strndup(c->arena, text, n);
+	ret->value = text + n + 1;
+	if (strcmp(ret->name, "workspace") == 0) {
+		ret->value = absolute_dir(c->arena, c->facts.caller.cwd, ret->value, err);
+		return ret->value == NULL ? -1 : 0;
+	}
+	return 0;
+}
+
+static int collect_params(struct cli_context *c, const struct cli_source *src,
+			  struct profile_source *ps, struct err *err)
+{
+	struct profile_param *params =
+		arena_array(c->arena, src->parsed->options.n + 1, sizeof(*params));
+
+	for (size_t i = 0; i < src->parsed->options.n; i++) {
+		const struct cli_given *g = &src->parsed->options.v[i];
+
+		if (g->id == src->param_id &&
+		    param_add(c, g->value, &params[ps->n_params++], err) != 0)
+			return -1;
+	}
+	if (src->workspace != NULL) {
+		const char *dir =
+			absolute_dir(c->arena, c->facts.caller.cwd, src->workspace, err);
+
+		if (dir == NULL)
+			return -1;
+		params[ps->n_params++] = (struct profile_param){ "workspace", dir };
+	}
+	ps->params = params;
+	return 0;
+}
+
+static int parse_fd(const char *text, int *ret, struct err *err)
+{
+	char *end;
+	long v;
+
+	errno = 0;
+	v = strtol(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || v < 0 || v > INT_MAX ||
+	    fcntl((int)v, F_GETFD) < 0)
+		return err_set(err, ERR_USAGE, 0, "--profile-fd '%s' is no open descriptor", text);
+	*ret = (int)v;
+	return 0;
+}
+
+static int check_expected(const struct profile *p, const char *expect, struct err *err)
+{
+	if (expect == NULL || strcasecmp(expect, p->files.v[0].sha256) == 0)
+		return 0;
+	return err_set(err, ERR_PROFILE, 0, "%s has SHA-256 %s, not the expected one",
+		       p->files.v[0].name, p->files.v[0].sha256);
+}
+
+int cli_context_load(struct cli_context *c, const struct cli_source *src, struct err *err)
+{
+	struct profile_source ps = { .path = src->profile, .fd = -1 };
+	const struct facts_caller *caller = &c->facts.caller;
+
+	if ((src->profile == NULL) == (src->profile_fd == NULL))
+		return err_set(err, ERR_USAGE, 0,
+			       src->profile == NULL ?
+				       "no profile: give -p FILE (or --profile-fd N)" :
+				       "give -p or --profile-fd, not both");
+	if (facts_caller(c->arena, &c->facts.caller, err) != 0)
+		return -1;
+	if (audit_state_dir(c->arena, src->state, getenv("XDG_STATE_HOME"), caller->home,
+			    caller->uid, &c->state_dir, err) != 0)
+		return -1;
+	if (src->profile_fd != NULL && parse_fd(src->profile_fd, &ps.fd, err) != 0)
+		return -1;
+	if (collect_params(c, src, &ps, err) != 0)
+		return -1;
+	ps.cwd = caller->cwd == NULL ? "/" : caller->cwd;
+	ps.home = caller->home;
+	ps.uid = caller->uid;
+	ps.gid = caller->gid;
+	if (profile_load(c->arena, &ps, &c->profile, err) != 0 ||
+	    check_expected(c->profile, src->expect, err) != 0 ||
+	    policy_validate(c->profile, err) != 0)
+		return -1;
+	c->agent = policy_identify(c->profile, src->agent, &c->identity);
+	return 0;
+}
+
+int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
+{
+	struct facts_input in = {
+		.profile = c->profile,
+		.state_dir = c->state_dir,
+		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
+		.profiles_dir = AGENTBOX_PROFILES_DIR,
+	};
+	struct tree_access *seen;
+
+	if (facts_gather(c->arena, &in, &c->facts, err) != 0)
+		return -1;
+	c->access = arena_array(c->arena, c->facts.roots.n, sizeof(*c->access));
+	seen = arena_array(c->arena, c->facts.roots.n, sizeof(*seen));
+	for (size_t i = 0; i < c->facts.roots.n; i++) {
+		const struct facts_root *r = &c->facts.roots.v[i];
+
+		if (r->present)
+			policy_root_access(c->profile, c->agent, r->root, S_ISREG(r->object.mode),
+					   &c->access[i]);
+		seen[i] = all_roots ? (struct tree_access){ .read = true } : c->access[i];
+	}
+	view_build(c->arena, &c->facts, seen, &c->view);
+	return 0;
+}
+
+void cli_context_close(struct cli_context *c)
+{
+	facts_close(&c->facts);
+}

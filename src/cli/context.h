@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* context - what every verb that decides needs: the caller, the profile, the agent, the facts. */
+#pragma once
+
+#include "cli/cli.h"
+#include "policy/resolve.h"
+
+struct cli_context {
+	struct arena *arena;
+	struct facts facts; /* cli_context_close() */
+	const char *state_dir;
+	const struct profile *profile;
+	const struct profile_agent *agent; /* NULL: *identity holds the denial */
+	struct decision identity;
+	struct tree_access *access; /* one for each root, for the agent */
+	struct view view;
+};
+
+/* What the options of a verb said. All borrowed. */
+struct cli_source {
+	const char *profile;	/* -p, or NULL */
+	const char *profile_fd; /* --profile-fd, or NULL */
+	const char *agent;
+	const char *workspace; /* -w, or NULL */
+	const char *state;     /* --state, or NULL */
+	const char *expect;    /* --expect-sha256, or NULL */
+	const struct cli_parsed *parsed;
+	int param_id; /* option id of --param, which may be given often */
+};
+
+/* cli_context_load() - the caller, the profile, its checks, the agent. */
+MUST_CHECK int cli_context_load(struct cli_context *c, const struct cli_source *src,
+				struct err *err);
+/* cli_context_facts() - the host, and the view of what @all_roots or the agent's rights grant. */
+MUST_CHECK int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err);
+void cli_context_close(struct cli_context *c);

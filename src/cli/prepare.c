@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/prepare.h"
+
+#include <grp.h>
+#include <string.h>
+
+#include "base/exitcode.h"
+
+void prepare_init(struct prepared *p, struct arena *a)
+{
+	*p = (struct prepared){ .plan_arena = { .kind = ARENA_PLAN }, .context = { .arena = a } };
+	for (size_t i = 0; i < FACTS_DEVICES; i++)
+		p->context.facts.devices[i].object.fd = -1;
+	p->context.facts.self.fd = -1;
+}
+
+void prepare_close(struct prepared *p)
+{
+	run_trees_close(&p->trees);
+	if (p->began)
+		record_close(&p->record);
+	cli_context_close(&p->context);
+	arena_free(&p->plan_arena);
+}
+
+static int verdict_rc(enum profile_verdict v)
+{
+	switch (v) {
+	case PROFILE_ALLOW:
+		return 0;
+	case PROFILE_INTERRUPT:
+		return EXITCODE_WAITING;
+	case PROFILE_DENY:
+		break;
+	}
+	return EXITCODE_DENIED;
+}
+
+static struct resolve_input resolve_input_of(const struct prepared *p,
+					     const struct prepare_input *in, struct arena *a)
+{
+	const struct cli_context *c = &p->context;
+
+	return (struct resolve_input){
+		.profile = c->profile,
+		.agent = c->agent,
+		.facts = &c->facts,
+		.view = &c->view,
+		.access = c->access,
+		.argv = in->argv,
+		.path_env = plan_env_path(a, &c->facts, in->environ),
+		.workdir = in->workdir != NULL ? in->workdir : c->profile->sandbox.workdir,
+	};
+}
+
+/* The policy speaks first; what lies outside the sandbox is only said to whom it allows. */
+static void decide(struct prepared *p, const struct prepare_input *in, struct err *outside)
+{
+	struct request_command command = {
+		.argv = in->argv,
+		.file = p->resolved.file,
+		.pattern_files = p->resolved.pattern_files,
+		.n_pattern_files = p->resolved.n_pattern_files,
+	};
+	struct request rq = {
+		.action = ACTION_RUN_COMMAND, .kind = REQUEST_COMMAND, .command = &command
+	};
+
+	policy_decide(p->context.profile, p->context.agent, &rq, &p->decision);
+	p->decided = true;
+	if (p->decision.verdict == PROFILE_ALLOW && outside->set) {
+		p->decision.verdict = PROFILE_DENY;
+		p->decision.layer = "sandbox";
+		p->decision.code = "sandbox_deny";
+		p->decision.reason = "outside the sandbox";
+	}
+}
+
+static bool decide_network(const struct cli_context *c)
+{
+	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST };
+	struct decision d;
+
+	if (c->profile->sandbox.network != PROFILE_NETWORK_HOST)
+		return false;
+	policy_decide(c->profile, c->agent, &rq, &d);
+	return d.verdict == PROFILE_ALLOW;
+}
+
+static int make_trees(struct prepared *p, const struct plan_ids *ids, struct err *err)
+{
+	const struct cli_context *c = &p->context;
+	size_t n = c->facts.roots.n;
+	int *sources = arena_array(c->arena, n, sizeof(int));
+
+	p->trees.fds = arena_array(c->arena, n, sizeof(int));
+	for (size_t i = 0; i < n; i++) {
+		const struct facts_root *r = &c->facts.roots.v[i];
+
+		sources[i] = r->present && c->access[i].read ? r->object.fd : -1;
+	}
+	return run_trees_make(sources, n, p->idmapped, ids->outside_uid, ids->outside_gid,
+			      &p->trees, err);
+}
+
+/* An unprivileged identity for a root caller where this host has one; where it has not, kernel
+ * uid 0 without capabilities, and everything secret in /etc masked. */
+static int settle_identity(struct prepared *p, struct plan_ids *ids, struct err *err)
+{
+	struct cli_context *c = &p->context;
+
+	plan_ids_choose(&c->facts, c->access, false, ids, &p->idmapped);
+	if (ids->identity == PLAN_IDENTITY_ROOT_MAPPED) {
+		if (make_trees(p, ids, err) != 0)
+			return -1;
+		if (p->trees.unsupported)
+			plan_ids_choose(&c->facts, c->access, true, ids, &p->idmapped);
+	}
+	if (ids->identity != PLAN_IDENTITY_ROOT)
+		return 0;
+	/* The groups of root go where that is permitted; setgroups(2) is denied in the sandbox. */
+	(void)setgroups(0, NULL);
+	return facts_etc_secrets(c->arena, &c->facts, err);
+}
+
+static int compile(struct arena *a, const struct prepare_input *in, struct prepared *p,
+		   struct err *err)
+{
+	struct cli_context *c = &p->context;
+	struct resolve_input ri = resolve_input_of(p, in, a);
+	struct plan_request rq = {
+		.profile = c->profile,
+		.facts = &c->facts,
+		.access = c->access,
+		.resolved = &p->resolved,
+		.host_network = decide_network(c),
+		.argv = in->argv,
+		.environ = in->environ,
+		.env_pass = in->env_pass,
+		.n_env_pass = in->n_env_pass,
+		.timeout_ms = in->timeout_ms,
+		.capture = in->capture,
+	};
+
+	if (settle_identity(p, &rq.ids, err) != 0 || resolve_guards(a, &ri, &p->resolved, err) != 0)
+		return -1;
+	rq.root_trees = p->trees.n > 0 ? p->trees.fds : NULL;
+	rq.idmapped = p->idmapped;
+	return plan_compile(&p->plan_arena, a, &rq, &p->plan, err);
+}
+
+static int record(struct prepared *p, const struct prepare_input *in, struct err *err)
+{
+	return in->dry_run ? 0 : record_decision(&p->record, &p->decision, err);
+}
+
+int prepare_request(struct arena *a, const struct prepare_input *in, struct prepared *p,
+		    struct err *err)
+{
+	struct cli_context *c = &p->context;
+	struct resolve_input ri;
+	struct err outside = { 0 };
+
+	if (cli_context_load(c, &in->source, err) != 0)
+		return cli_rc(err);
+	if (record_begin(&p->record, c, in->argv, err) != 0)
+		return cli_rc(err);
+	p->began = true;
+	if (c->agent == NULL) {
+		p->decision = c->identity;
+		p->decided = true;
+		return record(p, in, err) == 0 ? EXITCODE_DENIED : cli_rc(err);
+	}
+	if (cli_context_facts(c, false, err) != 0)
+		return cli_rc(err);
+	ri = resolve_input_of(p, in, a);
+	if (resolve_command(a, &ri, &p->resolved, &outside) != 0 && outside.code != ERR_OUTSIDE) {
+		*err = outside;
+		return cli_rc(err);
+	}
+	decide(p, in, &outside);
+	if (record(p, in, err) != 0)
+		return cli_rc(err);
+	if (p->decision.verdict != PROFILE_ALLOW) {
+		if (!outside.set || strcmp(p->decision.layer, "sandbox") != 0)
+			return verdict_rc(p->decision.verdict);
+		*err = outside;
+		return EXITCODE_OUTSIDE;
+	}
+	if (compile(a, in, p, err) != 0) {
+		p->plan = NULL;
+		record_failure(&p->record, err);
+		return cli_rc(err);
+	}
+	return 0;
+}

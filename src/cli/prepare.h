@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* prepare - from a request to a decision and a plan: the arrows of the pipeline, in order. */
+#pragma once
+
+#include "cli/context.h"
+#include "cli/record.h"
+#include "plan/compile.h"
+#include "run/trees.h"
+
+struct prepare_input {
+	struct cli_source source;
+	char *const *argv;
+	char *const *environ;
+	const char *workdir;
+	const char *const *env_pass;
+	size_t n_env_pass;
+	uint64_t timeout_ms;
+	bool capture;
+	bool dry_run; /* makes no request: nothing is written to the audit log */
+};
+
+struct prepared {
+	struct arena plan_arena;
+	struct cli_context context;
+	struct record record;
+	bool began;   /* record has a request id */
+	bool decided; /* decision is set */
+	struct decision decision;
+	struct resolved resolved;
+	struct run_trees trees;
+	bool idmapped;
+	struct plan *plan; /* NULL: nothing may run */
+};
+
+void prepare_init(struct prepared *p, struct arena *a);
+/* prepare_request() - Return: 0 with p->plan ready, the decision allowed and written; else the
+ * exit status: 120, 121 and 122 with p->decision set, 125 (and 121) with *err set. */
+MUST_CHECK int prepare_request(struct arena *a, const struct prepare_input *in, struct prepared *p,
+			       struct err *err);
+void prepare_close(struct prepared *p);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "cli/result.h"
+
+static const char *const verdict_names[] = {
+	[PROFILE_DENY] = "deny",
+	[PROFILE_INTERRUPT] = "interrupt",
+	[PROFILE_ALLOW] = "allow",
+};
+
+int record_begin(struct record *r, const struct cli_context *c, char *const *argv, struct err *err)
+{
+	unsigned char id[16];
+	json_t *list = json_array();
+
+	*r = (struct record){ .context = c, .agent_id = c->agent == NULL ? NULL : c->agent->id };
+	if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id)) {
+		json_decref(list);
+		return err_set(err, ERR_HOST, errno, "getrandom");
+	}
+	r->request_id[0] = 'r';
+	for (size_t i = 0; i < sizeof(id); i++)
+		(void)snprintf(r->request_id + 1 + 2 * i, 3, "%02x", id[i]);
+	for (size_t i = 0; argv[i] != NULL; i++)
+		(void)json_array_append_new(list, json_text(argv[i]));
+	r->resource = json_object();
+	json_put(r->resource, "argv", list);
+	return 0;
+}
+
+static json_t *profile_json(const struct profile *p)
+{
+	json_t *o = json_object();
+
+	json_put(o, "sha256", json_text(p->files.v[0].sha256));
+	json_put(o, "sandbox_sha256", json_text(p->sandbox_sha256));
+	json_put(o, "permissions_sha256", json_text(p->permissions_sha256));
+	return o;
+}
+
+static int append(struct record *r, struct audit_record *rec, struct err *err)
+{
+	const char *const chain[] = { r->agent_id };
+
+	rec->request_id = r->request_id;
+	rec->agent_id = r->agent_id;
+	rec->delegation = chain;
+	rec->n_delegation = r->agent_id == NULL ? 0 : 1;
+	rec->action = action_name(ACTION_RUN_COMMAND);
+	rec->resource = r->resource;
+	if (audit_append(r->audit, rec, 1, &r->head, err) != 0)
+		return -1;
+	r->has_head = true;
+	return 0;
+}
+
+int record_decision(struct record *r, const struct decision *d, struct err *err)
+{
+	JSON_AUTO *extra = profile_json(r->context->profile);
+	char rule[512] = "";
+	struct audit_record rec = {
+		.event = AUDIT_DECISION,
+		.layer = strcmp(d->layer, "identity") == 0 ? AUDIT_LAYER_IDENTITY :
+			 strcmp(d->layer, "sandbox") == 0  ? AUDIT_LAYER_SANDBOX :
+							     AUDIT_LAYER_POLICY,
+		.decision = verdict_names[d->verdict],
+		.code = d->code,
+		.reason = d->reason,
+		.extra = extra,
+	};
+
+	if (d->has_rule) {
+		(void)snprintf(rule, sizeof(rule), "%s:%u", d->rule.file, d->rule.line);
+		rec.rule = rule;
+	}
+	if (audit_open(r->context->state_dir, r->context->facts.caller.uid, &r->audit, err) != 0)
+		return -1;
+	if (append(r, &rec, err) != 0)
+		return -1;
+	r->decided = d->verdict == PROFILE_ALLOW;
+	return 0;
+}
+
+static int hook_after_clone(void *ctx, const struct run_child *child, struct err *err)
+{
+	struct record *r = ctx;
+	JSON_AUTO *extra = json_object();
+	struct audit_record rec = {
+		.event = AUDIT_START, .layer = AUDIT_LAYER_SANDBOX, .extra = extra
+	};
+
+	json_put(extra, "pid", json_integer(child->pid));
+	json_put(extra, "exe", json_text(r->plan->exe));
+	json_put(extra, "workdir", json_text(r->plan->workdir));
+	json_put(extra, "mechanisms", result_mechanisms(r->plan));
+	return append(r, &rec, err);
+}
+
+static int outcome_append(struct record *r, json_t *extra, const char *reason, struct err *err)
+{
+	struct audit_record rec = { .event = AUDIT_OUTCOME,
+				    .layer = AUDIT_LAYER_SANDBOX,
+				    .reason = reason,
+				    .extra = extra };
+
+	if (append(r, &rec, err) == 0)
+		return 0;
+	r->lost = true;
+	audit_mark_lost(r->audit, r->request_id);
+	return -1;
+}
+
+static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
+{
+	struct record *r = ctx;
+	JSON_AUTO *extra = json_object();
+
+	result_outcome(extra, o);
+	json_put(extra, "sandbox_sha256", json_text(r->context->profile->sandbox_sha256));
+	json_put(extra, "permissions_sha256", json_text(r->context->profile->permissions_sha256));
+	return outcome_append(r, extra, o->err.set ? o->err.msg : NULL, err);
+}
+
+void record_failure(struct record *r, const struct err *why)
+{
+	JSON_AUTO *extra = json_object();
+	struct outcome o = { .status = OUTCOME_FAILED, .err = *why };
+	struct err ignored = { 0 };
+
+	if (!r->decided)
+		return;
+	result_outcome(extra, &o);
+	(void)outcome_append(r, extra, why->msg, &ignored);
+}
+
+void record_attachment(struct record *r, struct run_attachment *ret)
+{
+	*ret = (struct run_attachment){
+		.name = "audit",
+		.ctx = r,
+		.after_clone = hook_after_clone,
+		.finish = hook_finish,
+	};
+}
+
+void record_close(struct record *r)
+{
+	audit_close(r->audit);
+	r->audit = NULL;
+	json_decref(r->resource);
+	r->resource = NULL;
+}

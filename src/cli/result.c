@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/result.h"
+
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/exitcode.h"
+#include "plan/compile.h"
+
+static const char *const outcome_names[] = {
+	[OUTCOME_FAILED] = "failed", [OUTCOME_EXITED] = "exited", [OUTCOME_SIGNALED] = "signaled",
+	[OUTCOME_LIMIT] = "limit",   [OUTCOME_NOEXEC] = "exited",
+};
+
+json_t *result_mechanisms(const struct plan *p)
+{
+	static const char *const namespaces[] = { "user", "mount", "pid", "ipc", "uts", "cgroup" };
+	json_t *o = json_object();
+	json_t *ns = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
+		(void)json_array_append_new(ns, json_text(namespaces[i]));
+	if (!p->host_network)
+		(void)json_array_append_new(ns, json_text("net"));
+	json_put(o, "identity", json_text(plan_identity_name(p->ids.identity)));
+	json_put(o, "namespaces", ns);
+	json_put(o, "network", json_text(p->host_network ? "host" : "none"));
+	json_put(o, "timeout", json_text(p->timeout_ms == 0 ? "none" : "supervisor"));
+	json_put(o, "output", json_text(p->output_limited ? "supervisor" : "none"));
+	/* Said, so that nobody has to guess: layers that this version does not have. */
+	json_put(o, "seccomp", json_text("none"));
+	json_put(o, "landlock", json_text("none"));
+	return o;
+}
+
+void result_outcome(json_t *o, const struct outcome *out)
+{
+	json_t *usage = json_object();
+	bool code = out->has_exit && out->signal == 0;
+
+	if (out->status == OUTCOME_NOEXEC)
+		code = true;
+	json_put(o, "status", json_text(outcome_names[out->status]));
+	json_put(o, "started", json_boolean(out->started));
+	json_put(o, "exit_code", code ? json_integer(out->exit_code) : json_null());
+	json_put(o, "signal", out->signal != 0 ? json_integer(out->signal) : json_null());
+	json_put(o, "timed_out", json_boolean(out->timed_out));
+	json_put(o, "truncated", json_boolean(out->truncated));
+	json_put(o, "limit", json_text(out->limit));
+	json_put(o, "output_bytes", json_integer((json_int_t)out->output_bytes));
+	json_put(usage, "wall_ms", json_integer((json_int_t)out->wall_ms));
+	json_put(usage, "cpu_ms", json_integer((json_int_t)out->cpu_ms));
+	json_put(usage, "max_rss_bytes", json_integer((json_int_t)out->max_rss_bytes));
+	json_put(o, "usage", usage);
+}
+
+static void put_output(json_t *o, const char *key, const char *encoding_key,
+		       const struct strbuf *sb)
+{
+	STRBUF_AUTO b64 = { 0 };
+	const char *s = sb == NULL ? "" : strbuf_str(sb);
+	size_t len = sb == NULL ? 0 : sb->len;
+	json_t *text = NULL;
+
+	/* JSON has no escape for NUL that every reader keeps, so it goes the other way too. */
+	if (escape_utf8_valid(s, len) && memchr(s, '\0', len) == NULL) {
+		text = json_stringn(s, len);
+		json_put(o, encoding_key, json_text("utf-8"));
+	} else {
+		json_b64(s, len, &b64);
+		text = json_stringn(b64.buf, b64.len);
+		json_put(o, encoding_key, json_text("base64"));
+	}
+	json_put(o, key, text);
+}
+
+static json_t *decision_json(const struct decision *d)
+{
+	static const char *const verdicts[] = { "deny", "interrupt", "allow" };
+	json_t *o;
+
+	if (d == NULL)
+		return json_null();
+	o = json_object();
+	json_put(o, "decision", json_text(verdicts[d->verdict]));
+	json_put(o, "layer", json_text(d->layer));
+	json_put(o, "code", json_text(d->code));
+	json_put(o, "reason", json_text(d->reason));
+	return o;
+}
+
+static json_t *error_json(const struct err *err)
+{
+	static const char *const layers[] = {
+		[ERR_INTERNAL] = "internal", [ERR_USAGE] = "usage",	[ERR_PROFILE] = "profile",
+		[ERR_REQUEST] = "request",   [ERR_HOST] = "sandbox",	[ERR_AUDIT] = "audit",
+		[ERR_OUTSIDE] = "sandbox",
+	};
+	json_t *o;
+	STRBUF_AUTO sb = { 0 };
+
+	if (err == NULL || !err->set)
+		return json_null();
+	if (err->file != NULL)
+		strbuf_printf(&sb, "%s:%u:%u: ", err->file, err->line, err->col);
+	strbuf_puts(&sb, err->msg);
+	o = json_object();
+	json_put(o, "code", json_text(err_code_name(err->code)));
+	json_put(o, "layer", json_text(layers[err->code]));
+	json_put(o, "message", json_bytes(sb.buf, sb.len));
+	return o;
+}
+
+static json_t *audit_json(const struct record *r)
+{
+	json_t *o;
+
+	if (r == NULL || !(r->has_head || r->lost))
+		return json_null();
+	o = json_object();
+	if (r->lost)
+		json_put(o, "lost", json_true());
+	if (r->has_head) {
+		json_put(o, "seq", json_integer((json_int_t)r->head.seq));
+		json_put(o, "sha256", json_text(r->head.sha256));
+	}
+	return o;
+}
+
+static json_t *hashes_json(const struct cli_context *c)
+{
+	json_t *o;
+
+	if (c == NULL || c->profile == NULL)
+		return json_null();
+	o = json_object();
+	json_put(o, "sha256", json_text(c->profile->files.v[0].sha256));
+	json_put(o, "sandbox_sha256", json_text(c->profile->sandbox_sha256));
+	json_put(o, "permissions_sha256", json_text(c->profile->permissions_sha256));
+	return o;
+}
+
+/* Statuses of requests that never became a run. */
+static const char *early_status(int rc)
+{
+	if (rc == EXITCODE_DENIED || rc == EXITCODE_OUTSIDE)
+		return "denied";
+	return rc == EXITCODE_WAITING ? "blocked" : "failed";
+}
+
+json_t *result_json(const struct result *r, bool with_output)
+{
+	struct outcome none = { .status = OUTCOME_FAILED };
+	const struct outcome *out = r->outcome == NULL ? &none : r->outcome;
+	json_t *o = json_object();
+
+	json_put(o, "version", json_integer(1));
+	json_put(o, "request_id", json_text(r->record == NULL ? NULL : r->record->request_id));
+	json_put(o, "agent", json_text(r->context == NULL || r->context->agent == NULL ?
+					       NULL :
+					       r->context->agent->id));
+	result_outcome(o, out);
+	if (r->outcome == NULL)
+		json_put(o, "status", json_text(early_status(r->rc)));
+	json_put(o, "rc", json_integer(r->rc));
+	if (with_output) {
+		put_output(o, "output", "encoding", &out->output[0]);
+		if (r->split)
+			put_output(o, "stderr", "stderr_encoding", &out->output[1]);
+	}
+	json_put(o, "mechanisms", r->plan == NULL ? json_null() : result_mechanisms(r->plan));
+	json_put(o, "violations", json_array());
+	json_put(o, "denials", json_array());
+	json_put(o, "decision", decision_json(r->decision));
+	json_put(o, "reason", json_text(r->decision == NULL ? NULL : r->decision->reason));
+	json_put(o, "audit", audit_json(r->record));
+	json_put(o, "profile", hashes_json(r->context));
+	json_put(o, "error", error_json(r->err));
+	json_put(o, "trust", json_text("untrusted"));
+	return o;
+}
