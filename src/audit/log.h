@@ -32,7 +32,8 @@ struct audit {
 	uid_t euid;
 	dev_t dev; /* of fd */
 	ino_t ino;
-	char *dir; /* owned; only for messages */
+	struct arena mem; /* holds this very struct too */
+	const char *dir;  /* only for messages */
 };
 
 /* audit_log_open() - open the log below au->dir_fd in place of the one that is open. */

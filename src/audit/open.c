@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -258,14 +257,12 @@ int audit_lock_fd(int fd, int op)
 
 int audit_open(const char *state_dir, uid_t euid, struct audit **ret, struct err *err)
 {
-	struct audit *au = malloc(sizeof(*au));
+	struct arena mem = { .kind = ARENA_HOST };
+	struct audit *au = arena_new(&mem, struct audit);
 
-	if (au == NULL)
-		abort();
 	*au = (struct audit){ .dir_fd = -1, .fd = -1, .lost_fd = -1, .euid = euid };
-	au->dir = strdup(state_dir);
-	if (au->dir == NULL)
-		abort();
+	au->dir = arena_strdup(&mem, state_dir);
+	au->mem = mem;
 	if (walk_open(state_dir, euid, &au->dir_fd, err) != 0 || audit_log_open(au, err) != 0 ||
 	    audit_lost_open(au, err) != 0) {
 		audit_close(au);
@@ -277,11 +274,13 @@ int audit_open(const char *state_dir, uid_t euid, struct audit **ret, struct err
 
 void audit_close(struct audit *au)
 {
+	struct arena mem;
+
 	if (au == NULL)
 		return;
 	fd_close(&au->dir_fd);
 	fd_close(&au->fd);
 	fd_close(&au->lost_fd);
-	free(au->dir);
-	free(au);
+	mem = au->mem;
+	arena_free(&mem);
 }

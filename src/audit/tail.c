@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -121,18 +120,15 @@ int audit_tail_read(int fd, uint64_t size, const char *name, struct audit_tail *
 
 	for (size_t i = 0; got == TAIL_WINDOW_SMALL && i < ARRAY_SIZE(sizes); i++) {
 		size_t len = size < sizes[i] ? (size_t)size : sizes[i];
+		struct arena mem = { .kind = ARENA_HOST };
 		char small[WINDOW_SMALL];
-		char *large = len > sizeof(small) ? malloc(len) : NULL;
-		char *buf = large == NULL ? small : large;
+		char *buf = len <= sizeof(small) ? small : arena_alloc(&mem, len);
 		struct window w = { .buf = buf, .len = len, .whole = len == size };
-		int r;
+		int r = read_at(fd, buf, len, size - len);
 
-		if (large == NULL && len > sizeof(small))
-			abort();
-		r = read_at(fd, buf, len, size - len);
 		if (r == 0)
 			got = judge(&w, size, ret);
-		free(large);
+		arena_free(&mem);
 		if (r != 0)
 			return err_set(err, ERR_AUDIT, -r, "cannot read the audit log '%s'", name);
 	}

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -25,11 +24,6 @@ struct verifier {
 	bool pending;
 	struct audit_line line;
 };
-
-static void freep(char **p)
-{
-	free(*p);
-}
 
 /* The file and its length at a moment when no writer was at work. What comes later is not looked
  * at, so that writers need not wait for a long walk. */
@@ -61,7 +55,7 @@ static int log_open_still(const char *path, int *ret_fd, uint64_t *ret_size, str
 int audit_head_read(const char *path, struct audit_head *ret, struct err *err)
 {
 	struct audit_tail tail;
-	uint64_t size;
+	uint64_t size = 0;
 	FD_AUTO fd = -1;
 
 	if (log_open_still(path, &fd, &size, err) != 0)
@@ -167,15 +161,12 @@ static bool take_lines(struct verifier *v, const char *buf, size_t len, size_t *
 	return len - used < AUDIT_LINE_MAX;
 }
 
-/* Return: 0 with *ret_sound, or -errno. */
-static int walk_lines(struct verifier *v, int fd, uint64_t size, bool *ret_sound)
+/* @buf: CHUNK bytes to work in. Return: 0 with *ret_sound, or -errno. */
+static int walk_lines(struct verifier *v, int fd, uint64_t size, char *buf, bool *ret_sound)
 {
-	CLEANUP(freep) char *buf = malloc(CHUNK);
 	size_t have = 0;
 	uint64_t at = 0;
 
-	if (buf == NULL)
-		abort();
 	*ret_sound = false;
 	while (at < size) {
 		size_t room = CHUNK - have;
@@ -208,22 +199,24 @@ int audit_verify(const char *path, const struct audit_head *want, struct audit_v
 		 struct err *err)
 {
 	struct audit_verify out = { 0 };
+	struct arena mem = { .kind = ARENA_HOST };
 	struct verifier v = { .want = want != NULL && want->seq > 0 ? want : NULL, .out = &out };
-	uint64_t size;
+	uint64_t size = 0;
 	FD_AUTO fd = -1;
 	int r;
 
 	audit_head_init(&out.head);
 	if (log_open_still(path, &fd, &size, err) != 0)
 		return -1;
-	r = walk_lines(&v, fd, size, &out.ok);
+	r = walk_lines(&v, fd, size, arena_alloc(&mem, CHUNK), &out.ok);
+	arena_free(&mem);
 	if (r != 0)
 		return err_set(err, ERR_AUDIT, -r, "cannot read the audit log '%s'", path);
 	if (out.ok && v.want != NULL && !out.head_found)
 		out.ok = broken(&v, 0,
 				"the log ends at record %llu, before record %llu of the head "
 				"asked for",
-				(unsigned long long)out.head.seq, (unsigned long long)want->seq);
+				(unsigned long long)out.head.seq, (unsigned long long)v.want->seq);
 	*ret = out;
 	return 0;
 }

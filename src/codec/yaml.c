@@ -222,8 +222,11 @@ static int event_next(struct builder *b)
 		return 0;
 	if (p->error == YAML_MEMORY_ERROR)
 		abort();
-	return fail_at(b, mark_line(m), mark_col(b, m), "not valid YAML: %s%s%s",
-		       p->context != NULL ? p->context : "", p->context != NULL ? ": " : "",
+	if (p->context == NULL)
+		return fail_at(b, mark_line(m), mark_col(b, m), "not valid YAML: %s",
+			       p->problem != NULL ? p->problem : "unknown problem");
+	return fail_at(b, mark_line(m), mark_col(b, m), "not valid YAML: %s from line %u: %s",
+		       p->context, mark_line(&p->context_mark),
 		       p->problem != NULL ? p->problem : "unknown problem");
 }
 
