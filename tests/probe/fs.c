@@ -182,8 +182,9 @@ static int act_reopen(char **args)
 	int flags = O_CLOEXEC | O_NONBLOCK;
 	int fd;
 
-	flags |= strcmp(args[1], "w") == 0 ? O_WRONLY : strcmp(args[1], "rw") == 0 ? O_RDWR :
-										     O_RDONLY;
+	flags |= strcmp(args[1], "w") == 0    ? O_WRONLY
+		 : strcmp(args[1], "rw") == 0 ? O_RDWR
+					      : O_RDONLY;
 	snprintf(path, sizeof(path), "/proc/self/fd/%ld", probe_number(args[0]));
 	fd = open(path, flags);
 	if (fd < 0)

@@ -10,6 +10,7 @@ static const struct probe_act *const tables[] = {
 	probe_fs_acts,
 	probe_net_acts,
 	probe_proc_acts,
+	probe_look_acts,
 };
 
 long probe_number(const char *s)

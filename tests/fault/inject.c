@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* inject - runs a command and makes exactly one system call of it fail.
+ *
+ *	inject --trace -- CMD...			every system call of every process, to the
+ *log inject --in child|supervisor --list -- CMD...	the numbered calls of one window inject --in
+ *W --nth K --errno E -- CMD...	the K-th call of the window fails with E
+ *
+ * Windows: `supervisor` is the launched process from its execve to the execve of the command;
+ * `child` is the first process made with CLONE_NEWPID, and what it makes, from the first call to
+ * that execve. --log FILE instead of stderr; --timeout SECONDS (10).
+ *
+ * The call is skipped (its number becomes -1 at entry) and its result set at exit, so it had no
+ * effect at all. Exit status: the command's, as a shell gives it; 96 usage or tracing failed, 97
+ * it hung, 98 processes were left after it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/ptrace.h>
+
+#include "base/macro.h"
+
+#define EXIT_TRACER  96
+#define EXIT_HANG    97
+#define EXIT_LEFT    98
+#define TRACEES_MAX  4096
+#define LEFT_SECONDS 3
+
+static const char *const syscall_names[] = {
+#include "syscall-names.inc"
+};
+
+static const struct {
+	const char *name;
+	int value;
+} errnos[] = {
+	{ "EPERM", EPERM },   { "ENOSYS", ENOSYS }, { "ENOMEM", ENOMEM }, { "EINTR", EINTR },
+	{ "EAGAIN", EAGAIN }, { "EIO", EIO },       { "EMFILE", EMFILE }, { "ENOENT", ENOENT },
+	{ "EINVAL", EINVAL }, { "ENOSPC", ENOSPC },
+};
+
+enum role {
+	ROLE_UNKNOWN = 0, /* seen before the event of its parent; held */
+	ROLE_SUPERVISOR,
+	ROLE_CHILD,
+	ROLE_OTHER,
+};
+
+struct tracee {
+	pid_t pid;
+	enum role role;
+	bool held;
+	bool new_pidns; /* its next new process is the child */
+	bool in_main;   /* past the dynamic loader */
+	int inject;     /* result to set at the exit of this call */
+};
+
+struct tracer {
+	struct tracee tracees[TRACEES_MAX];
+	size_t n;
+	FILE *log;
+	enum role window;
+	bool trace, list;
+	bool opened; /* the launched process has been executed */
+	bool child_seen;
+	bool started; /* the command of the sandbox has been executed */
+	unsigned long nth, count;
+	int err;
+	unsigned timeout;
+	pid_t main_pid;
+	int main_status;
+	bool main_done;
+};
+
+static volatile sig_atomic_t alarmed; /* set by the handler alone */
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	alarmed = 1;
+}
+
+static const char *syscall_name(uint64_t nr)
+{
+	if (nr < ARRAY_SIZE(syscall_names) && syscall_names[nr] != NULL)
+		return syscall_names[nr];
+	return "unknown";
+}
+
+static struct tracee *tracee_find(struct tracer *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->tracees[i].pid == pid)
+			return &t->tracees[i];
+	if (t->n == TRACEES_MAX) {
+		fprintf(stderr, "inject: too many processes\n");
+		exit(EXIT_TRACER);
+	}
+	t->tracees[t->n] = (struct tracee){ .pid = pid };
+	return &t->tracees[t->n++];
+}
+
+static void tracee_forget(struct tracer *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->tracees[i].pid == pid) {
+			t->tracees[i] = t->tracees[--t->n];
+			return;
+		}
+}
+
+/* A process may die between its stop and what we ask of it: ESRCH is no error here. */
+static void resume(const struct tracer *t, pid_t pid, long sig)
+{
+	bool follow = t->trace || !t->started;
+
+	if (ptrace(follow ? PTRACE_SYSCALL : PTRACE_CONT, pid, NULL, sig) < 0 && errno != ESRCH)
+		perror("inject: resume");
+}
+
+static bool peek(pid_t pid, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec local = { .iov_base = buf, .iov_len = len };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)addr, .iov_len = len };
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)len;
+}
+
+/* A string argument for the log: up to the end of its page, unprintable bytes as dots. */
+static void log_string(FILE *log, pid_t pid, uint64_t addr)
+{
+	char buf[80];
+	size_t len = sizeof(buf) - 1;
+
+	if (addr % 4096 + len > 4096)
+		len = 4096 - addr % 4096;
+	memset(buf, 0, sizeof(buf));
+	if (addr < 4096 || !peek(pid, addr, buf, len) || buf[0] == '\0') {
+		fprintf(log, "%#llx", (unsigned long long)addr);
+		return;
+	}
+	for (size_t i = 0; i < len && buf[i] != '\0'; i++)
+		if (buf[i] < ' ' || buf[i] > '~') {
+			fprintf(log, "%#llx", (unsigned long long)addr);
+			return;
+		}
+	fprintf(log, "\"%s\"", buf);
+}
+
+static void log_call(struct tracer *t, const struct tracee *p,
+		     const struct __ptrace_syscall_info *info, unsigned long k, const char *end)
+{
+	fprintf(t->log, "%lu %s(", k, syscall_name(info->entry.nr));
+	for (int i = 0; i < 4; i++) {
+		fprintf(t->log, i == 0 ? "" : ", ");
+		if (info->entry.args[i] < 65536)
+			fprintf(t->log, "%llu", (unsigned long long)info->entry.args[i]);
+		else
+			log_string(t->log, p->pid, info->entry.args[i]);
+	}
+	fprintf(t->log, ")%s%s\n", p->role == ROLE_SUPERVISOR && !p->in_main ? " [loader]" : "",
+		end);
+	fflush(t->log);
+}
+
+/* Whether an instruction lies in the dynamic loader: what fails there fails before main. */
+static bool in_loader(pid_t pid, uint64_t ip)
+{
+	char path[64], line[4352];
+	unsigned long long a, b;
+	bool yes = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "%llx-%llx", &a, &b) == 2 && ip >= a && ip < b)
+			yes = strstr(line, "/ld-") != NULL;
+	fclose(f);
+	return yes;
+}
+
+static void note_clone(struct tracee *p, const struct __ptrace_syscall_info *info)
+{
+	uint64_t flags = 0;
+
+	if (info->entry.nr == SYS_clone3)
+		(void)peek(p->pid, info->entry.args[0], &flags, sizeof(flags));
+	else if (info->entry.nr == SYS_clone)
+		flags = info->entry.args[0];
+	p->new_pidns = (flags & CLONE_NEWPID) != 0;
+}
+
+static void on_entry(struct tracer *t, struct tracee *p, const struct __ptrace_syscall_info *info)
+{
+	note_clone(p, info);
+	if (p->role == ROLE_SUPERVISOR && t->opened && !p->in_main)
+		p->in_main = !in_loader(p->pid, info->instruction_pointer);
+	if (t->trace)
+		log_call(t, p, info, (unsigned long)p->pid, "");
+	if (p->role != t->window || !t->opened || t->started || info->entry.nr == SYS_exit_group ||
+	    info->entry.nr == SYS_exit || info->entry.nr == SYS_rt_sigreturn)
+		return;
+	t->count++;
+	if (t->list)
+		log_call(t, p, info, t->count, "");
+	if (t->count != t->nth)
+		return;
+	log_call(t, p, info, t->count, " injected");
+	if (ptrace(PTRACE_POKEUSER, p->pid, offsetof(struct user_regs_struct, orig_rax), -1L) < 0) {
+		perror("inject: POKEUSER");
+		exit(EXIT_TRACER);
+	}
+	p->inject = t->err;
+}
+
+static void on_syscall(struct tracer *t, struct tracee *p)
+{
+	struct __ptrace_syscall_info info = { 0 };
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, p->pid, sizeof(info), &info) < 0)
+		return;
+	if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+		on_entry(t, p, &info);
+	} else if (info.op == PTRACE_SYSCALL_INFO_EXIT && p->inject != 0) {
+		if (ptrace(PTRACE_POKEUSER, p->pid, offsetof(struct user_regs_struct, rax),
+			   (long)-p->inject) < 0)
+			perror("inject: POKEUSER");
+		p->inject = 0;
+	}
+}
+
+static void on_new_process(struct tracer *t, pid_t parent, bool new_pidns, enum role role)
+{
+	unsigned long msg = 0;
+	struct tracee *c;
+
+	if (ptrace(PTRACE_GETEVENTMSG, parent, NULL, &msg) < 0)
+		return;
+	c = tracee_find(t, (pid_t)msg);
+	if (role == ROLE_CHILD || (new_pidns && !t->child_seen)) {
+		c->role = ROLE_CHILD;
+		t->child_seen = true;
+	} else {
+		c->role = ROLE_OTHER;
+	}
+	if (c->held) {
+		c->held = false;
+		resume(t, c->pid, 0);
+	}
+}
+
+static void on_stop(struct tracer *t, pid_t pid, int status)
+{
+	struct tracee *p = tracee_find(t, pid);
+	int sig = WSTOPSIG(status);
+	int event = status >> 16;
+
+	switch (event) {
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		on_new_process(t, pid, p->new_pidns, p->role);
+		resume(t, pid, 0);
+		return;
+	case PTRACE_EVENT_EXEC:
+		t->opened = true;
+		t->started = t->started || p->role == ROLE_CHILD;
+		resume(t, pid, 0);
+		return;
+	case PTRACE_EVENT_STOP:
+		if (p->role == ROLE_UNKNOWN)
+			p->held = true;
+		else if (sig == SIGTRAP)
+			resume(t, pid, 0);
+		else if (ptrace(PTRACE_LISTEN, pid, NULL, NULL) < 0)
+			resume(t, pid, 0);
+		return;
+	default:
+		break;
+	}
+	if (sig == (SIGTRAP | 0x80)) {
+		on_syscall(t, p);
+		resume(t, pid, 0);
+	} else {
+		resume(t, pid, event == 0 ? sig : 0);
+	}
+}
+
+static int left_over(struct tracer *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		fprintf(t->log, "%s %d\n", t->main_done ? "left" : "hung", t->tracees[i].pid);
+		(void)kill(t->tracees[i].pid, SIGKILL);
+	}
+	fflush(t->log);
+	return t->main_done ? EXIT_LEFT : EXIT_HANG;
+}
+
+static int trace_loop(struct tracer *t)
+{
+	while (t->n > 0) {
+		int status;
+		pid_t pid = waitpid(-1, &status, __WALL);
+
+		if (alarmed)
+			return left_over(t);
+		if (pid < 0 && errno == ECHILD)
+			break;
+		if (pid < 0)
+			continue;
+		if (WIFSTOPPED(status)) {
+			on_stop(t, pid, status);
+			continue;
+		}
+		tracee_forget(t, pid);
+		if (pid == t->main_pid) {
+			t->main_status = status;
+			t->main_done = true;
+			alarm(LEFT_SECONDS);
+		}
+	}
+	if (WIFSIGNALED(t->main_status))
+		return 128 + WTERMSIG(t->main_status);
+	return WEXITSTATUS(t->main_status);
+}
+
+static int launch(struct tracer *t, char **argv)
+{
+	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+			     PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+	int gate[2];
+	char c = 'x';
+
+	if (pipe2(gate, O_CLOEXEC) < 0)
+		return -1;
+	t->main_pid = fork();
+	if (t->main_pid < 0)
+		return -1;
+	if (t->main_pid == 0) {
+		close(gate[1]);
+		if (read(gate[0], &c, 1) != 1)
+			_exit(EXIT_TRACER);
+		execvp(argv[0], argv);
+		_exit(EXIT_TRACER);
+	}
+	close(gate[0]);
+	if (ptrace(PTRACE_SEIZE, t->main_pid, NULL, options) < 0 ||
+	    ptrace(PTRACE_INTERRUPT, t->main_pid, NULL, NULL) < 0)
+		return -1;
+	tracee_find(t, t->main_pid)->role = ROLE_SUPERVISOR;
+	if (write(gate[1], &c, 1) != 1)
+		return -1;
+	close(gate[1]);
+	return 0;
+}
+
+static int errno_from_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++)
+		if (strcmp(errnos[i].name, name) == 0)
+			return errnos[i].value;
+	return 0;
+}
+
+/* Return: index of the command, or 0 when the arguments make no sense. */
+static int options_parse(struct tracer *t, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *next = i + 1 < argc ? argv[i + 1] : "";
+
+		if (strcmp(argv[i], "--trace") == 0) {
+			t->trace = true;
+			continue;
+		}
+		if (strcmp(argv[i], "--list") == 0) {
+			t->list = true;
+			continue;
+		}
+		if (strcmp(argv[i], "--in") == 0)
+			t->window = strcmp(next, "child") == 0 ? ROLE_CHILD : ROLE_SUPERVISOR;
+		else if (strcmp(argv[i], "--nth") == 0)
+			t->nth = strtoul(next, NULL, 10);
+		else if (strcmp(argv[i], "--errno") == 0)
+			t->err = errno_from_name(next);
+		else if (strcmp(argv[i], "--timeout") == 0)
+			t->timeout = (unsigned)strtoul(next, NULL, 10);
+		else if (strcmp(argv[i], "--log") == 0)
+			t->log = fopen(next, "we");
+		else
+			return 0;
+		i++;
+	}
+	if (i + 1 >= argc || t->log == NULL || (t->nth != 0) != (t->err != 0))
+		return 0;
+	return i + 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+	struct tracer *t = calloc(1, sizeof(*t));
+	int cmd;
+
+	if (t == NULL)
+		return EXIT_TRACER;
+	t->log = stderr;
+	t->timeout = 10;
+	cmd = options_parse(t, argc, argv);
+	if (cmd == 0) {
+		fputs("usage: inject --trace | --in child|supervisor --list | --in W --nth K "
+		      "--errno E [--log FILE] [--timeout S] -- CMD...\n",
+		      stderr);
+		return EXIT_TRACER;
+	}
+	sigaction(SIGALRM, &sa, NULL);
+	alarm(t->timeout);
+	if (launch(t, argv + cmd) < 0) {
+		perror("inject: launch");
+		return EXIT_TRACER;
+	}
+	return trace_loop(t);
+}

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""run-faults.py WINDOW CALLER: make each system call of a window fail, one a run.
+
+Whatever fails, there are two ends: exit status 125 and the command never ran, or (for what
+tolerated.tsv names, and for an interrupted call) a run whose sandbox is the same in every
+particular as one without a failure. Nothing else, and nothing left: no process, no file.
+
+Needs AGENTBOX, PROBE and INJECT. WINDOW: child or supervisor (see inject.c). CALLER: root or
+user. FAULT_ONLY=K[:ERRNO] runs one case and shows what it printed."""
+
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIP = 77
+# Calls that a signal can interrupt: all of them get EINTR, the others the first and last time.
+WAITS = {"read", "write", "recvmsg", "recvfrom", "sendmsg", "sendto", "poll", "ppoll", "epoll_wait",
+         "epoll_pwait", "epoll_pwait2", "wait4", "waitid", "flock", "fcntl", "openat", "openat2",
+         "open", "clone", "clone3", "fsync", "fdatasync", "accept4", "connect", "close", "pidfd_open"}
+PROFILE = """\
+version: 1
+sandbox:
+  roots:
+    - {{path: "{ws}", mode: rw}}
+    - {{path: "{bin}", mode: ro}}
+  protect: {{hide: [hidden.txt]}}
+  env: {{set: {{MADE: x}}}}
+permissions:
+  agents: {{me: allow}}
+"""
+
+
+class Tolerated:
+    """A row: window, system call, a pattern for its arguments, errno or *, ends, why."""
+
+    def __init__(self, path):
+        self.rows = []
+        for n, line in enumerate(path.read_text().splitlines(), 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            fields = line.split("\t")
+            if len(fields) != 6:
+                sys.exit(f"{path}:{n}: {len(fields)} fields, want 6")
+            if set(fields[4].split(",")) - {"normal", "abort", "notfound", "loader"}:
+                sys.exit(f"{path}:{n}: unknown end {fields[4]}")
+            self.rows.append(fields)
+        self.used = set()
+
+    def ends(self, window, text, errno):
+        name, args = text.split("(", 1)
+        ends = set()
+        for i, (win, call, pattern, err, end, _) in enumerate(self.rows):
+            if win in (window, "*") and call in (name, "*") and err in (errno, "*") and \
+                    re.search("." if pattern == "*" else pattern, args):
+                ends |= set(end.split(","))
+                self.used.add(i)
+        return ends
+
+
+class Place:
+    """Where one case at a time happens; made anew for each worker."""
+
+    def __init__(self, top, number, agentbox, probe):
+        self.dir = top / f"w{number}"
+        self.ws, self.bin, self.state, self.tmp = (self.dir / d for d in ("ws", "bin", "state", "tmp"))
+        for d in (self.dir, self.ws, self.bin, self.state, self.tmp):
+            d.mkdir(mode=0o700 if d == self.state else 0o755)
+        shutil.copy(probe, self.bin / "probe")
+        (self.ws / ".git" / "hooks").mkdir(parents=True)
+        (self.ws / ".env").write_text("secret\n")
+        (self.ws / "hidden.txt").write_text("secret\n")
+        self.marker = self.ws / "marker"
+        self.log = self.dir / "log"
+        self.profile = self.dir / "p.yaml"
+        self.profile.write_text(PROFILE.format(ws=self.ws, bin=self.bin))
+        self.agentbox = agentbox
+        self.tree = self.listing()
+
+    def listing(self):
+        return sorted(str(p) for d in (self.ws, self.bin, self.tmp) for p in d.rglob("*")
+                      if p != self.marker)
+
+    def command(self):
+        return [self.agentbox, "run", "--state", str(self.state), "-p", str(self.profile), "--",
+                str(self.bin / "probe"), "fingerprint", str(self.marker)]
+
+
+class Suite:
+    def __init__(self, window, caller):
+        self.window = window
+        self.top = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-fault.", dir="/var/tmp"))
+        self.top.chmod(0o755)
+        self.agentbox, self.inject = str(self.top / "agentbox"), str(self.top / "inject")
+        shutil.copy(os.environ["AGENTBOX"], self.agentbox)
+        shutil.copy(os.environ["INJECT"], self.inject)
+        self.places = [Place(self.top, i, self.agentbox, os.environ["PROBE"]) for i in range(2)]
+        self.prefix = []
+        if caller == "user" and os.geteuid() == 0:
+            uid = str(20000 + os.getpid() % 20000)
+            self.prefix = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups"]
+            subprocess.run(["chown", "-R", f"{uid}:{uid}"] + [str(p.dir) for p in self.places], check=True)
+        self.tolerated = Tolerated(HERE / "tolerated.tsv")
+        self.lock = threading.Lock()
+        self.failures, self.count, self.ends = [], 0, collections.Counter()
+        self.baseline = {}
+
+    def run(self, place, *args):
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(place.tmp), "TMPDIR": str(place.tmp), "TERM": "dumb",
+               "LANG": "C.UTF-8"}
+        place.log.unlink(missing_ok=True)
+        place.marker.unlink(missing_ok=True)
+        return subprocess.run(
+            self.prefix + [self.inject, "--in", self.window, "--log", str(place.log), *args, "--"] +
+            place.command(), cwd=place.ws, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+
+    def fingerprint(self, place):
+        # What the kernel numbers anew in each sandbox is no difference.
+        return place.marker.read_text() if place.marker.exists() else None
+
+    def calls(self):
+        """The numbered calls of a run that works, and the fingerprint of its sandbox."""
+        out = []
+        for place in self.places:
+            r = self.run(place, "--list")
+            if r.returncode != 0:
+                print(r.stdout)
+                print(place.log.read_text() if place.log.exists() else "")
+                sys.exit(f"not ok - a run without a failure: status {r.returncode}")
+            out = place.log.read_text().splitlines()
+            self.baseline[place] = self.fingerprint(place)
+            if not self.baseline[place]:
+                sys.exit("not ok - a run without a failure leaves its marker")
+            # Twice the same, or comparing means nothing.
+            self.run(place, "--list")
+            if self.fingerprint(place) != self.baseline[place]:
+                sys.exit("not ok - two equal runs look different:\n" + self.difference(place))
+        return out
+
+    def difference(self, place):
+        a = self.baseline[place].splitlines()
+        b = (self.fingerprint(place) or "").splitlines()
+        lines = [f"# - {x}" for x in a if x not in b] + [f"# + {x}" for x in b if x not in a]
+        return "\n".join(lines[:12])
+
+    def judge(self, place, errno, r):
+        """Return the end as a word, and what is wrong with it or None."""
+        log = place.log.read_text().splitlines() if place.log.exists() else []
+        injected = [l for l in log if l.endswith(" injected")]
+        ran = place.marker.exists()
+        if place.listing() != place.tree:
+            return "files", "files changed: " + str(set(place.listing()) ^ set(place.tree))
+        if any(p.name.startswith(".") or not re.match(r"audit\b|lost\b", p.name) for p in place.state.rglob("*")):
+            return "files", "in the state directory: " + str(list(place.state.rglob("*")))
+        if r.returncode in (96, 97, 98):
+            return "left", {96: "the tracer failed", 97: "it hung", 98: "processes were left"}[r.returncode]
+        if not injected:
+            ok = r.returncode == 0 and self.fingerprint(place) == self.baseline[place]
+            return "not reached", None if ok else f"nothing was injected, yet status {r.returncode}"
+        text = injected[0].split(" ", 1)[1]
+        ends = self.tolerated.ends(self.window, text, errno)
+        if "[loader]" in text:
+            ends.add("loader")
+        if ran:
+            if self.fingerprint(place) != self.baseline[place]:
+                return "ran", "THE COMMAND RAN IN A DIFFERENT SANDBOX\n" + self.difference(place)
+            if r.returncode not in (0,) and not (ends & {"normal"}):
+                return "ran", f"the command ran, and the status is {r.returncode}"
+            if errno == "EINTR" or "normal" in ends or "loader" in ends:
+                return "normal", None
+            return "ran", "the command ran, and no row of tolerated.tsv says that it may"
+        if r.returncode == 125:
+            return "125", None
+        if r.returncode == 134 and "abort" in ends:
+            return "abort", None
+        if r.returncode in (126, 127) and "notfound" in ends:
+            return "notfound", None
+        if r.returncode != 0 and "loader" in ends:
+            return "loader", None
+        return "other", f"nothing ran, but the status is {r.returncode}, not 125"
+
+    def case(self, k, errno, text):
+        with self.lock:
+            place = self.places.pop()
+        try:
+            r = self.run(place, "--nth", str(k), "--errno", errno)
+            end, wrong = self.judge(place, errno, r)
+            log = place.log.read_text().strip() if place.log.exists() else ""
+            if wrong == "processes were left":
+                wrong += ": " + log
+            with self.lock:
+                self.count += 1
+                self.ends[end] += 1
+                if wrong or os.environ.get("FAULT_ONLY"):
+                    actual = next((l for l in log.splitlines() if l.endswith(" injected")), text)
+                    self.failures += [k] if wrong else []
+                    print(f"{'not ok' if wrong else 'ok'} - {self.window} {errno} at {actual}: {wrong or end}")
+                    print("\n".join("#   " + l for l in r.stdout.splitlines()[:4]), flush=True)
+        finally:
+            with self.lock:
+                self.places.append(place)
+
+    def plan(self, calls):
+        first, last, cases = {}, {}, []
+        for line in calls:
+            k, rest = line.split(" ", 1)
+            name = rest.split("(", 1)[0]
+            first.setdefault(name, int(k))
+            last[name] = int(k)
+        for line in calls:
+            k, text = int(line.split(" ", 1)[0]), line.split(" ", 1)[1]
+            name = text.split("(", 1)[0]
+            edge = k in (first[name], last[name])
+            errnos = ["EPERM"]
+            if "[loader]" not in text:
+                errnos += ["ENOSYS", "ENOMEM"] if edge else []
+                errnos += ["EINTR"] if edge or name in WAITS else []
+            cases += [(k, e, text) for e in errnos]
+        return cases
+
+    def main(self):
+        calls = self.calls()
+        cases = self.plan(calls)
+        if os.environ.get("FAULT_ONLY"):
+            k, _, errno = os.environ["FAULT_ONLY"].partition(":")
+            cases = [(int(k), errno or "EPERM", "")]
+        print(f"# {len(calls)} calls of the {self.window}, {len(cases)} cases", flush=True)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for f in [pool.submit(self.case, *c) for c in cases]:
+                f.result()
+        print(f"# ends: {dict(self.ends)}")
+        print(f"{'not ok' if self.failures else 'ok'} - {self.count} cases, {len(self.failures)} wrong")
+        if not self.failures and self.ends["125"] < len(calls) / 4 and not os.environ.get("FAULT_ONLY"):
+            print("not ok - too few cases failed at all: does the injection work?")
+            return 1
+        return 1 if self.failures else 0
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    window, caller = sys.argv[1:]
+    if caller == "root" and os.geteuid() != 0:
+        print("# root's case needs root")
+        return SKIP
+    suite = Suite(window, caller)
+    try:
+        return suite.main()
+    finally:
+        shutil.rmtree(suite.top, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
