@@ -101,8 +101,7 @@ void audit_mark_lost(struct audit *au, const char *request_id)
 			request_id = LOST_MORE;
 		memcpy(slot, request_id, strnlen(request_id, sizeof(slot) - 1));
 		/* One write inside bytes that exist: nothing better is left if it fails. */
-		if (pwrite(au->lost_fd, slot, sizeof(slot), (off_t)(i * sizeof(slot))) < 0)
-			i = 0;
+		(void)!pwrite(au->lost_fd, slot, sizeof(slot), (off_t)(i * sizeof(slot)));
 	}
 	(void)flock(au->lost_fd, LOCK_UN);
 }
@@ -134,8 +133,8 @@ void audit_lost_drop(const struct audit *au, bool clear)
 	static const struct audit_lost zeros;
 
 	/* Where that fails, the next writer says it again: twice rather than never. */
-	if (clear && pwrite(au->lost_fd, &zeros, sizeof(zeros), 0) != sizeof(zeros))
-		clear = false;
+	if (clear)
+		(void)!pwrite(au->lost_fd, &zeros, sizeof(zeros), 0);
 	(void)flock(au->lost_fd, LOCK_UN);
 }
 
@@ -144,17 +143,19 @@ int audit_lost_add(const struct audit_lost *lost, struct strbuf *out, struct aud
 {
 	for (size_t i = 0; i < AUDIT_LOST_SLOTS; i++) {
 		char id[AUDIT_LOST_SLOT_SIZE + 1] = { 0 };
-		bool more = strncmp(lost->slot[i], LOST_MORE, AUDIT_LOST_SLOT_SIZE) == 0;
 		struct audit_record rec = {
 			.event = AUDIT_LOST,
-			.request_id = more ? NULL : id,
-			.reason = more ? "outcomes were lost whose requests could not be noted"
-				       : "the outcome of this request could not be written",
+			.request_id = id,
+			.reason = "the outcome of this request could not be written",
 		};
 
-		if (lost->slot[i][0] == '\0')
-			continue;
 		memcpy(id, lost->slot[i], AUDIT_LOST_SLOT_SIZE);
+		if (id[0] == '\0')
+			continue;
+		if (strcmp(id, LOST_MORE) == 0) {
+			rec.request_id = NULL;
+			rec.reason = "outcomes were lost whose requests could not be noted";
+		}
 		if (audit_line_add(out, &rec, head, err) != 0)
 			return -1;
 	}

@@ -232,7 +232,7 @@ static void test_strings(struct tap *t)
 		"a\nb",       "\n{\"v\":1,\"seq\":9}\n",
 		"\r\n",       "\"},{\"",
 		"\\",         "\x1b]0;x\x07",
-		"\xff\xfe\n", "\xe2\x80\xae",
+		"\xff\xfe\n", "\xe2\x80\x8b",
 		"\xc3",       "\x7f\x01",
 		"",
 	};

@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "audit-test.h"
@@ -142,9 +141,8 @@ static int readonly_child(void)
 	STRBUF_AUTO before = { 0 };
 	STRBUF_AUTO after = { 0 };
 
-	if (geteuid() == 0 && (setresgid(ORDINARY, ORDINARY, ORDINARY) != 0 ||
-			       setresuid(ORDINARY, ORDINARY, ORDINARY) != 0))
-		return 1;
+	if (become_ordinary() != 0)
+		return CHILD_SKIP;
 	env_make(&e);
 	(void)chmod(e.dir, 0500);
 	if (log_add(e.dir, "x", &err) != 0 || err.code != ERR_AUDIT || err.errnum != EACCES)
@@ -163,23 +161,6 @@ static int readonly_child(void)
 		return 5;
 	(void)chmod(e.log, 0600);
 	return log_add(e.dir, "x", &err) == 2 ? 0 : 6;
-}
-
-static void test_readonly(struct tap *t)
-{
-	int status = -1;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		int r = readonly_child();
-
-		fflush(stdout);
-		_exit(r);
-	}
-	(void)waitpid(pid, &status, 0);
-	tap_int(t, status, 0, "directory or log not writable: refused, and accepted once it is");
 }
 
 static void test_replaced(struct tap *t)
@@ -266,7 +247,8 @@ int main(void)
 	test_full(&t);
 	test_lost(&t);
 	test_lost_many(&t);
-	test_readonly(&t);
+	tap_child(&t, readonly_child,
+		  "directory or log not writable: refused, and accepted once it is");
 	test_replaced(&t);
 	test_locked(&t);
 	return tap_done(&t);

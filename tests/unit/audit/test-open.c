@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <sched.h>
-#include <sys/wait.h>
 
 #include "audit-test.h"
 
@@ -156,8 +155,10 @@ static void test_modes(struct tap *t)
 		/* Its directory may be root's, its files may not. */
 		tap_ok(t, msg != NULL && strstr(msg, "belongs to uid 0") != NULL,
 		       "refused: a log of root's for another: %s", msg == NULL ? "opened" : msg);
-		tap_int(t, chown(e.dir, ORDINARY, ORDINARY), 0, "given away");
-		refuses(t, e.dir, "belongs to uid", "root, in a directory of another's");
+		if (chown(e.dir, ORDINARY, ORDINARY) == 0)
+			refuses(t, e.dir, "belongs to uid", "root, in a directory of another's");
+		else
+			tap_skip(t, "root, in a directory of another's", "no other id is mapped");
 		tap_int(t, chown(e.dir, 0, 0), 0, "taken back");
 	} else {
 		tap_ok(t, msg != NULL && strstr(msg, "belongs to uid") != NULL,
@@ -246,38 +247,15 @@ static int in_userns(void)
 	char map[64];
 	const char *msg;
 
-	if (geteuid() == 0 && (setresgid(ORDINARY, ORDINARY, ORDINARY) != 0 ||
-			       setresuid(ORDINARY, ORDINARY, ORDINARY) != 0))
-		return 2;
+	if (become_ordinary() != 0)
+		return CHILD_SKIP;
 	env_make(&e);
 	(void)snprintf(map, sizeof(map), "0 %u 1", (unsigned)geteuid());
-	/* The setresuid() above made the process undumpable, and its maps root's. */
 	if (unshare(CLONE_NEWUSER) != 0 || !put("/proc/self/uid_map", map))
-		return 77;
+		return CHILD_SKIP;
 	msg = open_as(e.dir, geteuid(), &err);
 	printf("# uid %u: %s\n", (unsigned)geteuid(), msg == NULL ? "opened" : msg);
 	return msg == NULL ? 0 : 1;
-}
-
-static void test_userns(struct tap *t)
-{
-	int status = 0;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		int r = in_userns();
-
-		fflush(stdout);
-		_exit(r);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		status = -1;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		tap_skip(t, "opened inside a user namespace", "cannot make one");
-	else
-		tap_int(t, status, 0, "opened inside a user namespace");
 }
 
 int main(void)
@@ -291,6 +269,6 @@ int main(void)
 	test_parent_modes(&t);
 	test_log_file(&t);
 	test_paths(&t);
-	test_userns(&t);
+	tap_child(&t, in_userns, "opened inside a user namespace");
 	return tap_done(&t);
 }

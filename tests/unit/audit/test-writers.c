@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <signal.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "audit-test.h"
