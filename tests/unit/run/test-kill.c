@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Signals to the supervisor, its death, and what its child's memory holds. The supervisor is a
+ * process of its own here: a fork of the test that calls run_plan(). */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "box.h"
+
+/* What the supervisor tells, in memory shared with the test. */
+struct tale {
+	struct outcome o; /* without what it owns */
+	int rc;
+	bool returned;
+	char output[256];
+	volatile pid_t init;
+};
+
+struct super {
+	pid_t pid;
+	struct tale *tale; /* shared mapping */
+};
+
+struct opts {
+	uint64_t timeout_ms;
+	uint64_t grace_ms;
+	int ignored; /* a signal that the caller ignores */
+	bool die_with_caller;
+};
+
+static int plug_child(void *ctx, const struct run_child *child, struct err *err)
+{
+	struct tale *tale = ctx;
+
+	(void)err;
+	tale->init = child->pid;
+	return 0;
+}
+
+static _Noreturn void super_main(struct tale *tale, const char *script, const struct opts *opts)
+{
+	const struct run_attachment plug = { .name = "child",
+					     .ctx = tale,
+					     .after_clone = plug_child };
+	const struct run_attachment *list[] = { &plug };
+	struct outcome o;
+	struct box b;
+
+	box_init(&b, script);
+	b.plan.timeout_ms = opts->timeout_ms;
+	b.plan.grace_ms = opts->grace_ms;
+	b.opt.die_with_caller = opts->die_with_caller;
+	if (opts->ignored != 0)
+		(void)signal(opts->ignored, SIG_IGN);
+	(void)box_run(&b, list, 1, &o);
+	tale->rc = outcome_rc(&o);
+	(void)snprintf(tale->output, sizeof(tale->output), "%s", strbuf_str(&o.output[0]));
+	tale->o = o;
+	tale->returned = true;
+	_exit(0);
+}
+
+static struct super super_start(const char *script, const struct opts *opts)
+{
+	struct super s;
+
+	s.tale = mmap(NULL, sizeof(*s.tale), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (s.tale == MAP_FAILED)
+		abort();
+	fflush(stdout);
+	s.pid = fork();
+	if (s.pid == 0)
+		super_main(s.tale, script, opts);
+	return s;
+}
+
+/* Wait status of the supervisor, or -1 when it did not end in time. */
+static int super_wait(const struct super *s, int ms)
+{
+	long long end = box_now_ms() + ms;
+	int status = -1;
+
+	while (waitpid(s->pid, &status, WNOHANG) != s->pid) {
+		if (box_now_ms() > end) {
+			(void)kill(s->pid, SIGKILL);
+			(void)waitpid(s->pid, &status, 0);
+			return -1;
+		}
+		box_sleep_ms(5);
+	}
+	return status;
+}
+
+static void super_free(struct super *s)
+{
+	(void)munmap(s->tale, sizeof(*s->tale));
+}
+
+static void test_forward(struct tap *t)
+{
+	static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		struct opts opts = { .grace_ms = 5000 };
+		char script[256];
+		struct super s;
+
+		(void)snprintf(
+			script, sizeof(script),
+			"trap 'echo bye; exit 3' %d; while :; do sleep 0.03; : 77.1%zu; done",
+			signals[i], i);
+		s = super_start(script, &opts);
+		(void)box_wait_there(strstr(script, "77.1"), 3000);
+		box_sleep_ms(100);
+		(void)kill(s.pid, signals[i]);
+		tap_ok(t, super_wait(&s, 4000) == 0 && s.tale->returned, "signal %d: ends",
+		       signals[i]);
+		tap_int(t, s.tale->rc, 3, "forwarded: the command's own status");
+		tap_ok(t, strstr(s.tale->output, "bye\n") != NULL, "and its last words");
+		tap_int(t, s.tale->o.got_signal, i < 4 ? signals[i] : 0,
+			"the outcome tells of it when it was meant to end us");
+		super_free(&s);
+	}
+}
+
+static void test_default_action(struct tap *t)
+{
+	struct opts opts = { .grace_ms = 5000 };
+	struct super s = super_start("exec sleep 1000.11", &opts);
+
+	tap_ok(t, box_wait_there("1000.11", 3000), "a command without a handler");
+	(void)kill(s.pid, SIGINT);
+	(void)super_wait(&s, 2000);
+	tap_int(t, s.tale->rc, 128 + SIGINT, "dies of the signal, status 130");
+	tap_ok(t, box_wait_gone("1000.11", 100), "nothing is left");
+	super_free(&s);
+}
+
+static void test_grace(struct tap *t)
+{
+	struct opts opts = { .grace_ms = 300 };
+	struct super s = super_start("trap '' TERM INT; while :; do sleep 1000.12; done", &opts);
+	long long began;
+
+	tap_ok(t, box_wait_there("1000.12", 3000), "a command that ignores TERM");
+	began = box_now_ms();
+	(void)kill(s.pid, SIGTERM);
+	(void)super_wait(&s, 3000);
+	began = box_now_ms() - began;
+	tap_ok(t, began >= 290 && began < 2000, "killed after the grace time (%lld ms)", began);
+	tap_int(t, s.tale->rc, 137, "status 137");
+	tap_ok(t, !s.tale->o.has_exit && s.tale->o.limit == NULL, "by us, and by no limit");
+	super_free(&s);
+
+	opts.grace_ms = 60000;
+	s = super_start("trap '' TERM INT; while :; do sleep 1000.13; done", &opts);
+	(void)box_wait_there("1000.13", 3000);
+	(void)kill(s.pid, SIGTERM);
+	box_sleep_ms(50);
+	(void)kill(s.pid, SIGINT);
+	tap_int(t, super_wait(&s, 3000), 0, "a second signal ends the grace time");
+	tap_int(t, s.tale->rc, 137, "status 137");
+	tap_ok(t, box_wait_gone("1000.13", 100), "nothing is left");
+	super_free(&s);
+}
+
+static void test_ignored(struct tap *t)
+{
+	struct opts opts = { .grace_ms = 5000, .ignored = SIGHUP };
+	struct super s = super_start("sleep 0.7171; exit 4", &opts);
+
+	(void)box_wait_there("0.7171", 2000);
+	box_sleep_ms(200);
+	(void)kill(s.pid, SIGHUP);
+	(void)super_wait(&s, 3000);
+	tap_int(t, s.tale->rc, 4, "HUP under nohup stays ignored");
+	super_free(&s);
+}
+
+/* Stopped for longer than the limit, and then continued. */
+static void test_stopped(struct tap *t)
+{
+	struct opts opts = { .timeout_ms = 1500, .grace_ms = 300 };
+	struct super s = super_start("sleep 2.6; echo in time", &opts);
+
+	box_sleep_ms(200);
+	(void)kill(s.pid, SIGSTOP);
+	box_sleep_ms(2000);
+	(void)kill(s.pid, SIGCONT);
+	(void)super_wait(&s, 5000);
+	tap_int(t, s.tale->rc, 0, "2.6 s, 2 s of them stopped: within a limit of 1.5 s");
+	super_free(&s);
+	s = super_start("sleep 2.6; echo in time", &opts);
+	box_sleep_ms(200);
+	(void)kill(s.pid, SIGCONT);
+	(void)super_wait(&s, 5000);
+	tap_int(t, s.tale->rc, 124, "never stopped: over the limit");
+	super_free(&s);
+}
+
+static void test_init_killed(struct tap *t)
+{
+	struct opts opts = { .grace_ms = 300 };
+	struct super s = super_start("sleep 1000.14", &opts);
+
+	(void)box_wait_there("1000.14", 3000);
+	box_sleep_ms(50);
+	(void)kill(s.tale->init, SIGKILL);
+	(void)super_wait(&s, 3000);
+	tap_int(t, s.tale->rc, 137, "init killed from outside: status 137");
+	tap_ok(t, s.tale->o.started && !s.tale->o.has_exit && s.tale->o.err.set,
+	       "and the outcome says so: %s", s.tale->o.err.msg);
+	tap_ok(t, box_wait_gone("1000.14", 100), "nothing is left");
+	super_free(&s);
+}
+
+/* SIGKILL to the supervisor at any moment: nothing stays. */
+static void test_supervisor_killed(struct tap *t, int rounds)
+{
+	struct opts opts = { .grace_ms = 300 };
+	unsigned seed = 1;
+	int left = 0;
+
+	for (int i = 0; i < rounds; i++) {
+		struct super s = super_start("setsid sleep 1000.15 & sleep 1000.15", &opts);
+
+		seed = seed * 1103515245U + 12345;
+		usleep((seed >> 8) % 12000);
+		(void)kill(s.pid, SIGKILL);
+		(void)super_wait(&s, 3000);
+		super_free(&s);
+	}
+	left += !box_wait_gone("1000.15", 3000);
+	tap_int(t, left, 0, "supervisor killed at random moments: nothing is left");
+}
+
+static void test_die_with_caller(struct tap *t)
+{
+	struct opts opts = { .grace_ms = 300, .die_with_caller = true };
+	pid_t caller;
+
+	fflush(stdout);
+	caller = fork();
+	if (caller == 0) {
+		(void)super_start("sleep 1000.16", &opts);
+		for (;;)
+			pause();
+	}
+	tap_ok(t, box_wait_there("1000.16", 3000), "runs while its caller lives");
+	(void)kill(caller, SIGKILL);
+	(void)waitpid(caller, NULL, 0);
+	tap_ok(t, box_wait_gone("1000.16", 3000), "and ends with it");
+}
+
+/* --- memory --- */
+
+/* Built at run time, so that the program's own text does not hold it whole. */
+static void marker_make(char *buf, size_t size, const char *word)
+{
+	(void)snprintf(buf, size, "%s-%s-%s", "MARKER", word, "of-the-host");
+}
+
+static bool memory_has(pid_t pid, const char *needle)
+{
+	static char buf[1024 * 1024];
+	char path[64], line[512];
+	bool found = false;
+	FILE *maps;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+
+	FD_AUTO mem = open(path, O_RDONLY | O_CLOEXEC);
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	while (!found && maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+		unsigned long from, to;
+
+		if (sscanf(line, "%lx-%lx", &from, &to) != 2)
+			continue;
+		for (; from < to && !found; from += sizeof(buf) / 2) {
+			size_t want = to - from < sizeof(buf) ? to - from : sizeof(buf);
+			ssize_t n = pread(mem, buf, want, (off_t)from);
+
+			found = n > 0 && memmem(buf, (size_t)n, needle, strlen(needle)) != NULL;
+		}
+	}
+	if (maps != NULL)
+		fclose(maps);
+	return found && mem >= 0;
+}
+
+static bool maps_has(pid_t pid, const char *word)
+{
+	char path[64], line[512];
+	bool found = false;
+	FILE *maps;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+		found = found || strstr(line, word) != NULL;
+	if (maps != NULL)
+		fclose(maps);
+	return found;
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+static _Noreturn void memory_super(struct tale *tale)
+{
+	struct arena host = { .kind = ARENA_HOST };
+	char text[64], frame[64];
+	char *heap;
+	struct opts opts = { .grace_ms = 300 };
+
+	marker_make(text, sizeof(text), "environment");
+	(void)setenv("AGENTBOX_TEST", text, 1);
+	marker_make(text, sizeof(text), "heap");
+	heap = strdup(text);
+	marker_make(text, sizeof(text), "arena");
+	(void)arena_strdup(&host, text);
+	marker_make(frame, sizeof(frame), "stack");
+	explicit_bzero(text, sizeof(text));
+	__asm__ volatile("" : : "r"(heap), "r"(frame) : "memory");
+	super_main(tale, "MARK=plan; sleep 1000.17", &opts);
+}
+
+static void test_memory(struct tap *t, char **argv)
+{
+	static const char *const words[] = { "environment", "heap", "arena", "stack" };
+	struct super s;
+	char marker[64];
+
+	if (geteuid() != 0 || SANITIZED) {
+		tap_skip(t, "memory of init", "reading it needs root and no sanitizer");
+		return;
+	}
+	s.tale = mmap(NULL, sizeof(*s.tale), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (s.tale == MAP_FAILED)
+		abort();
+	fflush(stdout);
+	s.pid = fork();
+	if (s.pid == 0)
+		memory_super(s.tale);
+	if (!tap_ok(t, box_wait_there("1000.17", 3000), "a run to look into"))
+		return;
+	box_sleep_ms(100);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		marker_make(marker, sizeof(marker), words[i]);
+		tap_ok(t, memory_has(s.pid, marker), "%s: in the supervisor", words[i]);
+		tap_ok(t, !memory_has(s.tale->init, marker), "%s: not in init", words[i]);
+	}
+	tap_ok(t, memory_has(s.tale->init, "MARK=plan; sleep"), "control: the plan is in init");
+	tap_ok(t, memory_has(s.pid, argv[0]), "argv: in the supervisor");
+	tap_ok(t, !memory_has(s.tale->init, argv[0]) || strlen(argv[0]) < 8, "argv: not in init");
+	tap_ok(t, maps_has(s.pid, "[stack]") && !maps_has(s.tale->init, "[stack]"),
+	       "init has no main stack");
+	tap_ok(t, maps_has(s.pid, "[heap]") && !maps_has(s.tale->init, "[heap]"),
+	       "init has no heap");
+	(void)kill(s.pid, SIGKILL);
+	(void)waitpid(s.pid, NULL, 0);
+	tap_ok(t, box_wait_gone("1000.17", 3000), "nothing is left");
+	super_free(&s);
+}
+
+int main(int argc, char **argv)
+{
+	struct tap t = { 0 };
+
+	(void)argc;
+	if (!box_usable(&t))
+		return tap_done(&t);
+	test_forward(&t);
+	test_default_action(&t);
+	test_grace(&t);
+	test_ignored(&t);
+	test_stopped(&t);
+	test_init_killed(&t);
+	test_supervisor_killed(&t, 100);
+	test_die_with_caller(&t);
+	test_memory(&t, argv);
+	return tap_done(&t);
+}
