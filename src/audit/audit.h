@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* audit - append-only, hash-chained JSON lines; knows nothing of policy.
  *
- * A record is one line <= AUDIT_LINE_MAX: {v, seq, prev, ts, event, layer, decision, code,
- * request_id, agent_id, delegation, action, resource, reason, rule, session, ...}. prev is the
- * SHA-256 of the line before, without its newline (64 zeros for the first). The head of a
- * file is {seq, sha256 of its last line}.
+ * A record is one line <= AUDIT_LINE_MAX with its newline: {v, seq, prev, ts, event, layer,
+ * decision, code, request_id, agent_id, delegation, action, resource, reason, rule, session, ...}.
+ * prev is the SHA-256 of the line before, without its newline (64 zeros for the first). The head of
+ * a file is {seq, sha256 of its last line}.
  *
  * Writers take an exclusive lock, read the tail, append with one write and let go. A last line
  * without a newline was torn by a crash: it is closed and followed by a `recovered` record. */
@@ -73,14 +73,18 @@ MUST_CHECK int audit_state_dir(struct arena *a, const char *override, const char
 
 /* audit_open() - open (and create, 0700 and 0600) the log of a state directory. The path is
  * walked from / without following links; each directory must be owned by @euid or root and
- * not be writable by others (a sticky one of root's is fine).
- * *ret is owned by the caller: audit_close(). */
+ * not be writable by others (a sticky one of root's is fine above the last).
+ * In a user namespace that leaves ids out, unmapped owners pass for root: nobody in there can tell
+ * (user_namespaces(7)). *ret is owned by the caller: audit_close(). */
 MUST_CHECK int audit_open(const char *state_dir, uid_t euid, struct audit **ret, struct err *err);
 void audit_close(struct audit *au);
 
 /* audit_append() - write @n records as consecutive lines under one lock, with one write.
  * @ret: the head after them (the value for `audit{seq, sha256}` of results).
- * On failure nothing of them counts as written: the file is cut back when that is possible. */
+ * A record that is too long is shortened: its longest values become {"truncated": true, "sha256",
+ * "bytes"} of their compact JSON text. A key of `extra` that is a common one is ERR_INTERNAL.
+ * On failure nothing of them counts as written: the file is cut back when that is possible. The
+ * caller should ignore SIGXFSZ, so that a file size limit is an error here and not a signal. */
 MUST_CHECK int audit_append(struct audit *au, const struct audit_record *records, size_t n,
 			    struct audit_head *ret, struct err *err);
 
@@ -89,7 +93,7 @@ MUST_CHECK int audit_append(struct audit *au, const struct audit_record *records
  * audit_append() of any process writes a `lost` record first, and fails while it cannot. */
 void audit_mark_lost(struct audit *au, const char *request_id);
 
-/* audit_head_read() - the head of a log file by path. */
+/* audit_head_read() - the head of a log file by path; a torn last line is not counted. */
 MUST_CHECK int audit_head_read(const char *path, struct audit_head *ret, struct err *err);
 
 struct audit_verify {
@@ -102,7 +106,9 @@ struct audit_verify {
 	bool head_found; /* the head asked for is in the chain */
 };
 
-/* audit_verify() - walk the chain. @want: a head to find ({0} seq: none).
+/* audit_verify() - walk the chain as it is at the start of the call. @want: a head to find (NULL
+ * or seq 0: none); ret->ok is false, with bad_line 0, when a whole log does not reach it. A torn
+ * last line that no record closes yet is a break.
  * Return: 0 when the file could be read (the verdict is in *ret), else -1. */
 MUST_CHECK int audit_verify(const char *path, const struct audit_head *want,
 			    struct audit_verify *ret, struct err *err);

@@ -110,7 +110,10 @@ static bool judge_pending(struct verifier *v, uint64_t line_no)
 		return broken(v, line_no, "record %llu where %llu must be",
 			      (unsigned long long)v->line.seq, (unsigned long long)head->seq + 1);
 	if (strcmp(v->line.prev, head->sha256) != 0)
-		return broken(v, line_no, "prev is not the digest of the record before");
+		return broken(v, line_no,
+			      head->seq == 0 ? "prev of the first record is not all zeros"
+					     : "prev is not the digest of the line before: one of "
+					       "the two was changed");
 	return accept_record(v, &v->line, line_no);
 }
 
