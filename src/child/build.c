@@ -20,6 +20,9 @@
 /* Digits of a 64-bit number in base 8, and the NUL. */
 #define NUMBER_MAX 24
 
+/* Permission bits and the sticky one; a plan has no use for set-id bits. */
+#define MODE_MASK 01777
+
 /* What a sysctl says at most. */
 #define READBACK_MAX 256
 
@@ -43,36 +46,80 @@ static int open_inside(const struct child_ctx *ctx, const char *path, uint64_t f
 			   RESOLVE_INSIDE);
 }
 
-/* The parent of @path, which must be ours to write to, and the last component in *name. */
-static int open_parent(const struct child_ctx *ctx, const char *path, const char **name)
+static bool is_own(const struct child_ctx *ctx, int fd)
+{
+	struct file_id id;
+
+	if (sys_file_id(fd, "", AT_EMPTY_PATH, &id) < 0)
+		return false;
+	for (uint32_t i = 0; i < ctx->n_own; i++) {
+		if (ctx->own[i].major == id.dev_major && ctx->own[i].minor == id.dev_minor)
+			return true;
+	}
+	return false;
+}
+
+/* The first @len bytes of @a and @b are the same. */
+static bool same_bytes(const char *a, const char *b, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (a[i] != b[i])
+			return false;
+	}
+	return true;
+}
+
+/* The first @len bytes of @path name @at or something below it. */
+static bool covers(const char *at, const char *path, size_t len)
+{
+	const size_t n = strlen(at);
+
+	return n <= len && same_bytes(at, path, n) && (n == len || path[n] == '/');
+}
+
+static void forget_dir(struct child_ctx *ctx)
+{
+	if (ctx->dir_len > 0)
+		(void)sys_close(ctx->dir_fd);
+	ctx->dir_len = 0;
+}
+
+/* The parent of @path, which must be ours to write to, and the last component in *name. The
+ * descriptor is the context's: a plan fills one directory after the other, so most are asked for
+ * again by the next operation. */
+static int open_parent(struct child_ctx *ctx, const char *path, const char **name)
 {
 	char dir[PATH_MAX];
-	struct file_id id;
-	const char *slash = path;
-	int fd, r;
+	size_t len = 0;
+	int fd;
 
 	if (path == NULL || path[0] != '/')
 		return -EINVAL;
-	for (const char *p = path; *p != '\0'; p++) {
-		if (*p == '/')
-			slash = p;
+	for (size_t i = 0; path[i] != '\0'; i++) {
+		if (path[i] == '/')
+			len = i;
 	}
-	if (slash[1] == '\0' || slash - path >= (ptrdiff_t)sizeof(dir))
+	*name = path + len + 1;
+	if (**name == '\0' || len >= sizeof(dir))
 		return -EINVAL;
-	*name = slash + 1;
-	memcpy(dir, path, (size_t)(slash - path));
-	dir[slash - path] = '\0';
-	fd = open_inside(ctx, slash == path ? "/" : dir, O_PATH | O_DIRECTORY);
+	if (len == 0)
+		return ctx->root_fd;
+	if (len == ctx->dir_len && same_bytes(path, ctx->dir, len))
+		return ctx->dir_fd;
+	memcpy(dir, path, len);
+	dir[len] = '\0';
+	fd = open_inside(ctx, dir, O_PATH | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
-	r = sys_file_id(fd, "", AT_EMPTY_PATH, &id);
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < ctx->n_own; i++) {
-		if (ctx->own[i].major == id.dev_major && ctx->own[i].minor == id.dev_minor)
-			return fd;
+	if (!is_own(ctx, fd)) {
+		(void)sys_close(fd);
+		return -EXDEV;
 	}
-	return -EXDEV;
+	forget_dir(ctx);
+	ctx->dir = path;
+	ctx->dir_len = len;
+	ctx->dir_fd = fd;
+	return fd;
 }
 
 static int write_all(int fd, const char *data, size_t len)
@@ -91,11 +138,14 @@ static int write_all(int fd, const char *data, size_t len)
 }
 
 /* Attach the detached @tree, which is used up, at the place of @op. */
-static int attach(const struct child_ctx *ctx, const struct plan_op *op, int tree)
+static int attach(struct child_ctx *ctx, const struct plan_op *op, int tree)
 {
 	struct file_id id;
 	int target, r = 0;
 
+	/* Over the root itself it would be out of everybody's sight. */
+	if (op->at == NULL || op->at[0] != '/' || op->at[1] == '\0')
+		return -EINVAL;
 	/* With O_NOFOLLOW a link in the last component is opened itself, and then covered. */
 	target = open_inside(ctx, op->at, O_PATH | (op->over_link ? O_NOFOLLOW : 0));
 	if (target < 0)
@@ -107,6 +157,9 @@ static int attach(const struct child_ctx *ctx, const struct plan_op *op, int tre
 	}
 	if (r == 0)
 		r = sys_move_mount(tree, target);
+	/* What is mounted now may cover the directory that is held. */
+	if (ctx->dir_len > 0 && covers(op->at, ctx->dir, ctx->dir_len))
+		forget_dir(ctx);
 	(void)sys_close(target);
 	(void)sys_close(tree);
 	return r;
@@ -115,14 +168,14 @@ static int attach(const struct child_ctx *ctx, const struct plan_op *op, int tre
 static int op_mkdir(struct child_ctx *ctx, const struct plan_op *op)
 {
 	const char *name;
-	int dir, r;
+	int dir;
 
+	if ((op->mode & ~MODE_MASK) != 0)
+		return -EINVAL;
 	dir = open_parent(ctx, op->at, &name);
 	if (dir < 0)
 		return dir;
-	r = sys_mkdirat(dir, name, op->mode);
-	(void)sys_close(dir);
-	return r;
+	return sys_mkdirat(dir, name, op->mode);
 }
 
 static int op_file(struct child_ctx *ctx, const struct plan_op *op)
@@ -130,12 +183,13 @@ static int op_file(struct child_ctx *ctx, const struct plan_op *op)
 	const char *name;
 	int dir, fd, r;
 
+	if ((op->mode & ~MODE_MASK) != 0)
+		return -EINVAL;
 	dir = open_parent(ctx, op->at, &name);
 	if (dir < 0)
 		return dir;
 	fd = sys_openat2(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, op->mode,
 			 RESOLVE_INSIDE);
-	(void)sys_close(dir);
 	if (fd < 0)
 		return fd;
 	r = write_all(fd, op->data, op->data_len);
@@ -146,14 +200,12 @@ static int op_file(struct child_ctx *ctx, const struct plan_op *op)
 static int op_symlink(struct child_ctx *ctx, const struct plan_op *op)
 {
 	const char *name;
-	int dir, r;
+	int dir;
 
 	dir = open_parent(ctx, op->at, &name);
 	if (dir < 0)
 		return dir;
-	r = sys_symlinkat(op->data, dir, name);
-	(void)sys_close(dir);
-	return r;
+	return sys_symlinkat(op->data, dir, name);
 }
 
 static int op_tree(struct child_ctx *ctx, const struct plan_op *op)
@@ -295,6 +347,7 @@ int child_build_tree(struct child_ctx *ctx)
 		if (r < 0)
 			return r;
 	}
+	forget_dir(ctx);
 	(void)sys_umask(mask);
 	return 0;
 }

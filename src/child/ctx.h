@@ -5,6 +5,7 @@
  * descriptor, detached tree and namespace. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "child/child.h"
@@ -27,6 +28,12 @@ struct child_ctx {
 
 	int root_fd; /* the new root, from ROOT to DESCRIPTORS */
 	int proc_fd; /* detached, from PROC until it is attached, or -1 */
+
+	/* The directory that BUILD created something in last, its path being dir_len bytes of
+	 * text in the plan; dir_fd is valid with dir_len > 0. */
+	const char *dir;
+	size_t dir_len;
+	int dir_fd;
 
 	struct child_dev own[CHILD_OWN_DEVS_MAX];
 	uint32_t n_own;
@@ -65,6 +72,9 @@ int child_spawn_command(struct child_ctx *ctx);
 
 /* steps.c */
 int child_send_report(const struct child_ctx *ctx, const struct child_report *report);
+/* child_end() - send the last report and end the process, and with it the sandbox. */
+_Noreturn void child_end(const struct child_ctx *ctx, const struct child_report *report,
+			 int status);
 /* child_recv_order() - exactly one record; -ECANCELED at end of file, -EPROTO for anything that
  * is not one. */
 int child_recv_order(const struct child_ctx *ctx, struct child_order *ret);

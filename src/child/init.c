@@ -120,8 +120,7 @@ static int start_command(struct child_ctx *ctx)
 	if (cmd.errnum != 0) {
 		report.kind = CHILD_REPORT_NOEXEC;
 		report.errnum = cmd.errnum;
-		(void)child_send_report(ctx, &report);
-		sys_exit_group(127);
+		child_end(ctx, &report, 127);
 	}
 	r = child_send_report(ctx, &report);
 	return r < 0 ? r : (int)pid;
@@ -143,8 +142,7 @@ static _Noreturn void command_ended(const struct child_ctx *ctx, int status)
 			(uint64_t)ru.ru_stime.tv_sec * 1000000 + (uint64_t)ru.ru_stime.tv_usec;
 		report.max_rss_bytes = (uint64_t)ru.ru_maxrss * 1024;
 	}
-	(void)child_send_report(ctx, &report);
-	sys_exit_group(0);
+	child_end(ctx, &report, 0);
 }
 
 /* Reap whatever has ended; does not return when the command is among it. */

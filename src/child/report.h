@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* report - the records that cross the control socket (SOCK_SEQPACKET) between supervisor and
- * child. Fixed size, one per packet; anything else is an error on either side. */
+ * child. Fixed size, one per packet; anything else is an error on either side.
+ *
+ * A child that was killed with an order unread makes the supervisor's next recv(2) say
+ * ECONNRESET, once: read on, a report may be queued behind it. A step before WAIT_IDS may fail
+ * before the maps are written, and writing them is then refused: the report says why. */
 #pragma once
 
 #include <stdint.h>

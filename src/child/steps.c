@@ -22,6 +22,16 @@ int child_send_report(const struct child_ctx *ctx, const struct child_report *re
 	return n == (ssize_t)sizeof(*report) ? 0 : -EPROTO;
 }
 
+_Noreturn void child_end(const struct child_ctx *ctx, const struct child_report *report, int status)
+{
+	/* Nobody is left to tell when this fails. */
+	(void)child_send_report(ctx, report);
+	/* An order that crossed the report would be unread when the socket is closed, and the
+	 * supervisor's next reading would be ECONNRESET instead of the report (unix(7)). */
+	sys_recv_end(ctx->control);
+	sys_exit_group(status);
+}
+
 int child_recv_order(const struct child_ctx *ctx, struct child_order *ret)
 {
 	/* Room for more than a record, so that a longer packet is not cut down to a valid one. */
@@ -127,9 +137,7 @@ _Noreturn void child_main(void *arg)
 				.errnum = -r,
 			};
 
-			/* Nobody is left to tell when this fails too. */
-			(void)child_send_report(&ctx, &failed);
-			break;
+			child_end(&ctx, &failed, CHILD_EXIT_FAILED);
 		}
 	}
 	sys_exit_group(CHILD_EXIT_FAILED);

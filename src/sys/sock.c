@@ -30,6 +30,16 @@ ssize_t sys_recv(int fd, void *buf, size_t len)
 	return r;
 }
 
+void sys_recv_end(int fd)
+{
+	char packet[16];
+
+	(void)sys_call2(SYS_shutdown, fd, SHUT_RD);
+	while (sys_call6(SYS_recvfrom, fd, sys_arg(packet), (long)sizeof(packet), MSG_DONTWAIT, 0,
+			 0) > 0)
+		;
+}
+
 int sys_loopback_up(void)
 {
 	struct ifreq ifr = { .ifr_name = "lo" };

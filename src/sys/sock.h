@@ -9,5 +9,7 @@
 ssize_t sys_send(int fd, const void *buf, size_t len);
 /* sys_recv() - one packet; 0 at end of file; descriptors sent along are not received. */
 ssize_t sys_recv(int fd, void *buf, size_t len);
+/* sys_recv_end() - take nothing more: what comes is refused, what is queued is dropped. */
+void sys_recv_end(int fd);
 /* sys_loopback_up() - in the network namespace of the caller. */
 int sys_loopback_up(void);

@@ -194,7 +194,7 @@ void box_init(struct box *b, enum box_caller caller)
 	static char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/tmp", NULL };
 
 	*b = (struct box){ .caller = caller, .stdio = { -1, -1, -1 }, .control_at = -1 };
-	strcpy(b->dir, "/tmp/child-test.XXXXXX");
+	snprintf(b->dir, sizeof(b->dir), "/tmp/child-test.XXXXXX");
 	if (mkdtemp(b->dir) == NULL)
 		die("mkdtemp");
 	snprintf(b->work, sizeof(b->work), "%s/work", b->dir);
@@ -291,6 +291,10 @@ static void follow(struct box *b, struct box_result *ret, uint64_t start)
 		struct child_report r = { 0 };
 		ssize_t n = recv(b->control, &r, sizeof(r), 0);
 
+		/* Said once when the child was gone before it read a token; a report may be
+		 * queued behind it. */
+		if (n < 0 && errno == ECONNRESET)
+			continue;
 		if (n <= 0)
 			return;
 		switch ((enum child_report_kind)r.kind) {
@@ -385,7 +389,7 @@ void box_run(struct box *b, struct box_result *ret)
 	else
 		shutdown(b->control, SHUT_WR);
 	follow(b, ret, since);
-	if (!mapped && (ret->failed.kind == 0 || ret->failed.step >= CHILD_STEP_WAIT_IDS))
+	if (!mapped && (ret->failed.kind == 0 || ret->failed.step > CHILD_STEP_WAIT_IDS))
 		die("id maps");
 	if (waitpid(b->init, &ret->init_status, 0) != b->init && errno != ECHILD)
 		die("waitpid");

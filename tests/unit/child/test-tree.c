@@ -189,6 +189,21 @@ static void spoil_relative(struct box *b)
 	box_op(b, PLAN_OP_MKDIR, "x");
 }
 
+static void spoil_mkdir_mode(struct box *b)
+{
+	box_op(b, PLAN_OP_MKDIR, "/x")->mode = 02755;
+}
+
+static void spoil_file_mode(struct box *b)
+{
+	box_op(b, PLAN_OP_FILE, "/x")->mode = 04755;
+}
+
+static void spoil_over_root(struct box *b)
+{
+	box_op(b, PLAN_OP_BIND, "/")->from = "/tmp";
+}
+
 static void spoil_kind(struct box *b)
 {
 	box_op(b, PLAN_OP_NONE, "/x");
@@ -302,6 +317,9 @@ static const struct broken broken[] = {
 	{ "onto a link without over_link", spoil_absolute_link, CHILD_STEP_BUILD, ELOOP },
 	{ "above the root", spoil_dotdot, CHILD_STEP_BUILD, EXDEV },
 	{ "relative place", spoil_relative, CHILD_STEP_BUILD, EINVAL },
+	{ "directory with a set-id bit", spoil_mkdir_mode, CHILD_STEP_BUILD, EINVAL },
+	{ "file with a set-id bit", spoil_file_mode, CHILD_STEP_BUILD, EINVAL },
+	{ "over the root", spoil_over_root, CHILD_STEP_BUILD, EINVAL },
 	{ "no kind", spoil_kind, CHILD_STEP_BUILD, EINVAL },
 	{ "kind past the last", spoil_kind_past, CHILD_STEP_BUILD, EINVAL },
 	{ "source past the last", spoil_source_index, CHILD_STEP_BUILD, EINVAL },
@@ -408,6 +426,36 @@ static void test_masks(struct tap *t, enum box_caller caller)
 	tap_ok(t, !has(&r, "TOKEN"), "masked text is not shown");
 	tap_ok(t, box_exists(box_path(&b, "work/.env")), ".env is still there on the host");
 	tap_ok(t, !box_exists(box_path(&b, "work/dir/x")), "nothing new in the frozen directory");
+	box_free(&b);
+}
+
+/* The directory that is held between operations must be the one that is seen at its path. */
+static void test_covered(struct tap *t, enum box_caller caller)
+{
+	struct box_result r;
+	struct plan_op *op;
+	struct box b;
+
+	box_init(&b, caller);
+	box_op(&b, PLAN_OP_MKDIR, "/a");
+	box_op(&b, PLAN_OP_MKDIR, "/a/b");
+	box_op(&b, PLAN_OP_MKDIR, "/a/b/under");
+	op = box_op(&b, PLAN_OP_TMPFS, "/a/b");
+	op->bytes = 4096;
+	op->inodes = 8;
+	box_op(&b, PLAN_OP_MKDIR, "/a/b/over");
+	op = box_op(&b, PLAN_OP_TMPFS, "/a");
+	op->bytes = 4096;
+	op->inodes = 8;
+	box_op(&b, PLAN_OP_MKDIR, "/a/b");
+	box_op(&b, PLAN_OP_MKDIR, "/a/b/top");
+	op = box_op(&b, PLAN_OP_FILE, "/a/b/file");
+	op->data = "four";
+	op->data_len = 4;
+	op->mode = 0664;
+	box_sh(&b, "ls /a/b; stat -c %a:%u:%s /a/b/file /a/b");
+	box_run(&b, &r);
+	tap_str(t, r.out, "file\ntop\n664:1000:4\n755:1000:80\n", "made on what is on top");
 	box_free(&b);
 }
 
@@ -523,6 +571,7 @@ int main(int argc, char **argv)
 	test_view(&t, caller);
 	test_broken(&t, caller);
 	test_masks(&t, caller);
+	test_covered(&t, caller);
 	test_sysctl(&t, caller);
 	test_many_sources(&t, caller);
 	test_propagation(&t, caller);
