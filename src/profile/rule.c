@@ -125,6 +125,8 @@ int block_rule_path(struct schema_ctx *c, const char *key, const struct yaml_nod
 	len = strlen(s);
 	if (len >= 3 && strcmp(s + len - 3, "/**") == 0) {
 		p.subtree = true;
+		if (len > 3 && s[len - 4] == '/')
+			return schema_fail(c, item, "'%s': write '%.200s' without '//'", key, s);
 		s = len == 3 ? "/" : arena_strndup(c->a, s, len - 3);
 	}
 	if (param_expand(c, key, item, s, &p.prefix) != 0)

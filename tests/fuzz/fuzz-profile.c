@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Any bytes as a profile: an error with a place or a profile, never a crash, and the same
+ * answer twice. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/profile.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct profile_param params[] = { { "workspace", "/work/space" } };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size > 65536)
+		return 0;
+
+	/* An odd last byte: with -w, so that both ways through the params are reached. */
+	const struct profile_source src = {
+		.fd = -1,
+		.cwd = "/",
+		.home = "/home/u",
+		.uid = 1000,
+		.gid = 1000,
+		.params = params,
+		.n_params = size > 0 && (data[size - 1] & 1) != 0,
+	};
+	struct arena a = { 0 };
+	struct err err[2] = { { 0 }, { 0 } };
+	const struct profile *p[2] = { NULL, NULL };
+	int r[2];
+
+	for (int i = 0; i < 2; i++)
+		r[i] = profile_parse(&a, &src, "f", "/srv/p", (const char *)data, size, &p[i],
+				     &err[i]);
+	if (r[0] != r[1] || (r[0] != 0) != err[0].set || (r[0] == 0) != (p[0] != NULL))
+		abort();
+	if (r[0] != 0 && (strcmp(err[0].msg, err[1].msg) != 0 || err[0].line != err[1].line ||
+			  (err[0].line == 0) != (err[0].code == ERR_USAGE)))
+		abort();
+	if (r[0] == 0 && (strcmp(p[0]->sandbox_sha256, p[1]->sandbox_sha256) != 0 ||
+			  p[0]->sandbox.scratch_bytes == 0 || p[0]->sandbox.scratch_files == 0))
+		abort();
+	arena_free(&a);
+	return 0;
+}

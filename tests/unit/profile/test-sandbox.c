@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common.h"
+
+static void test_roots_values(struct tap *t)
+{
+	struct arena a = { 0 };
+	const struct profile *p =
+		common_good(t, &a,
+			    "sandbox:\n"
+			    "  roots:\n"
+			    "    - .\n"
+			    "    - ./x\n"
+			    "    - y/z/\n"
+			    "    - ~/data\n"
+			    "    - {path: /opt/tool, at: /tool, mode: ro}\n"
+			    "    - {path: /srv/out, at: /tmp/out, mode: rw, optional: true}\n"
+			    "permissions: {}\n");
+	static const struct {
+		const char *path, *at;
+		enum profile_mode mode;
+		bool optional;
+		unsigned line;
+	} want[] = {
+		{ "/srv/p", "/srv/p", PROFILE_MODE_RIGHTS, false, 3 },
+		{ "/srv/p/x", "/srv/p/x", PROFILE_MODE_RIGHTS, false, 4 },
+		{ "/srv/p/y/z", "/srv/p/y/z", PROFILE_MODE_RIGHTS, false, 5 },
+		{ "/home/u/data", "/home/u/data", PROFILE_MODE_RIGHTS, false, 6 },
+		{ "/opt/tool", "/tool", PROFILE_MODE_RO, false, 7 },
+		{ "/srv/out", "/tmp/out", PROFILE_MODE_RW, true, 8 },
+	};
+
+	if (p == NULL || !tap_int(t, (long long)p->sandbox.roots.n, ARRAY_SIZE(want), "six roots"))
+		goto out;
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		const struct profile_root *r = &p->sandbox.roots.v[i];
+
+		tap_str(t, r->path, want[i].path, "path");
+		tap_str(t, r->at, want[i].at, "at");
+		tap_int(t, r->mode, want[i].mode, "mode");
+		tap_int(t, r->optional, want[i].optional, "optional");
+		tap_int(t, r->pos.line, want[i].line, "line");
+		tap_int(t, r->pos.col, 7, "column");
+		tap_str(t, r->pos.file, "p.yaml", "file");
+	}
+out:
+	arena_free(&a);
+}
+
+static const struct common_row roots[] = {
+	{ SANDBOX("roots: []"), 0, 0, NULL },
+	{ SANDBOX("roots: [/a, /b]"), 0, 0, NULL },
+	{ SANDBOX("roots: [/a, {path: /b, at: /a}]"), 1, 23, "two roots at '/a'" },
+	{ SANDBOX("roots: [/a, /a/b]"), 0, 0, NULL },
+	{ SANDBOX("roots: [/a//b]"), 1, 19, "'//'" },
+	{ SANDBOX("roots: [/a/./b]"), 1, 19, "without '.'" },
+	{ SANDBOX("roots: [../x]"), 1, 19, "without '..'" },
+	{ SANDBOX("roots: [/a/../b]"), 1, 19, "without '..'" },
+	{ SANDBOX("roots: [..x, x.., ...]"), 0, 0, NULL },
+	{ SANDBOX("roots: [~]"), 1, 19, "has no value" },
+	{ SANDBOX("roots: ['~']"), 1, 19, "only as '~/name'" },
+	{ SANDBOX("roots: [~bob/x]"), 1, 19, "only as '~/name'" },
+	{ SANDBOX("roots: ['']"), 1, 19, "empty" },
+	{ SANDBOX("roots: [\"a\\tb\"]"), 1, 19, "tab or a line break" },
+	{ SANDBOX("roots: [[x]]"), 1, 19, "a root must be a map, not a list" },
+	{ SANDBOX("roots: {a: b}"), 1, 18, "'roots' must be a list, not a map" },
+	{ SANDBOX("roots: [{at: /x}]"), 1, 19, "needs a 'path'" },
+	{ SANDBOX("roots: [{path: x, mdoe: ro}]"), 1, 29, "unknown key 'mdoe'" },
+	{ SANDBOX("roots: [{path: x, mode: r}]"), 1, 35, "'mode' must be ro or rw, not 'r'" },
+	{ SANDBOX("roots: [{path: x, mode: overlay}]"), 1, 35, "'mode' must be ro or rw" },
+	{ SANDBOX("roots: [{path: x, optional: 1}]"), 1, 39, "true or false" },
+	{ SANDBOX("roots: [{path: x, label: sensitive}]"), 1, 29, "unknown key 'label'" },
+	/* at */
+	{ SANDBOX("roots: [{path: x, at: x}]"), 1, 33, "must start with '/'" },
+	{ SANDBOX("roots: [{path: x, at: ~/x}]"), 1, 33, "as seen inside" },
+	{ SANDBOX("roots: [{path: x, at: /x/}]"), 1, 33, "slash at the end" },
+	{ SANDBOX("roots: [{path: x, at: /x/../y}]"), 1, 33, "without '..'" },
+	{ SANDBOX("roots: [{path: x, at: /}]"), 1, 33, "cannot be '/'" },
+	{ SANDBOX("roots: [/]"), 1, 19, "choose another place with 'at'" },
+	{ SANDBOX("roots: [/usr/src/linux]"), 1, 19, "/usr is not for roots: choose" },
+	{ SANDBOX("roots: [{path: /usr/src/linux, at: /linux}]"), 0, 0, NULL },
+	{ SANDBOX("roots: [{path: x, at: /usr}]"), 1, 33, "/usr is not for roots" },
+	{ SANDBOX("roots: [{path: x, at: /usrx}]"), 0, 0, NULL },
+	{ SANDBOX("roots: [{path: x, at: /bin}]"), 1, 33, "/bin is not" },
+	{ SANDBOX("roots: [{path: x, at: /sbin/a}]"), 1, 33, "/sbin is not" },
+	{ SANDBOX("roots: [{path: x, at: /lib}]"), 1, 33, "/lib is not" },
+	{ SANDBOX("roots: [{path: x, at: /lib32}]"), 1, 33, "/lib32 is not" },
+	{ SANDBOX("roots: [{path: x, at: /lib64/a}]"), 1, 33, "/lib64 is not" },
+	{ SANDBOX("roots: [{path: x, at: /libx32}]"), 1, 33, "/libx32 is not" },
+	{ SANDBOX("roots: [{path: x, at: /etc/a}]"), 1, 33, "/etc is not" },
+	{ SANDBOX("roots: [{path: x, at: /opt/a}]"), 1, 33, "/opt is not" },
+	{ SANDBOX("roots: [{path: x, at: /nix/store}]"), 1, 33, "/nix is not" },
+	{ SANDBOX("roots: [{path: x, at: /gnu/store}]"), 1, 33, "/gnu is not" },
+	{ SANDBOX("roots: [{path: x, at: /proc/1}]"), 1, 33, "/proc is not" },
+	{ SANDBOX("roots: [{path: x, at: /dev/shm}]"), 1, 33, "/dev is not" },
+	{ SANDBOX("roots: [{path: x, at: /sys}]"), 1, 33, "/sys is not" },
+	{ SANDBOX("roots: [{path: x, at: /run/a}]"), 1, 33, "/run is not" },
+	{ SANDBOX("roots: [{path: x, at: /tmp}]"), 1, 33, "would hide /tmp" },
+	{ SANDBOX("roots: [{path: x, at: /tmp/x}]"), 0, 0, NULL },
+	{ SANDBOX("roots: [{path: x, at: /var/tmp}]"), 1, 33, "would hide /var/tmp" },
+	{ SANDBOX("roots: [{path: x, at: /var}]"), 1, 33, "would hide /var/tmp" },
+	{ SANDBOX("roots: [{path: x, at: /var/lib/x}]"), 0, 0, NULL },
+	{ SANDBOX("roots: [{path: x, at: /home}]"), 1, 33, "would hide /home/agent" },
+	{ SANDBOX("roots: [{path: x, at: /home/agent}]"), 1, 33, "would hide /home/agent" },
+	{ SANDBOX("roots: [{path: x, at: /home/agent/x}]"), 0, 0, NULL },
+	{ SANDBOX("roots: [{path: x, at: /home/other}]"), 0, 0, NULL },
+};
+
+static const struct common_row blocks[] = {
+	{ SANDBOX("base: host"), 0, 0, NULL },
+	{ SANDBOX("base: minimal"), 1, 17, "'base' must be host, not 'minimal'" },
+	{ SANDBOX("base: {path: /x}"), 1, 17, "'base' must be host, not a map" },
+	{ SANDBOX("network: none"), 0, 0, NULL },
+	{ SANDBOX("network: host"), 0, 0, NULL },
+	{ SANDBOX("network: Host"), 1, 20, "none or host, not 'Host'" },
+	{ SANDBOX("network: "), 1, 20, "none or host, not nothing" },
+	{ SANDBOX("hostname: a-1"), 0, 0, NULL },
+	{ SANDBOX("hostname: a.b"), 1, 21, "'hostname' must be" },
+	{ SANDBOX("hostname: -a"), 1, 21, "'hostname' must be" },
+	{ SANDBOX("hostname: a-"), 1, 21, "'hostname' must be" },
+	{ SANDBOX("hostname: ''"), 1, 21, "'hostname' must be" },
+	{ SANDBOX("hostname: a_b"), 1, 21, "'hostname' must be" },
+	{ SANDBOX("hostname: "
+		  "a23456789012345678901234567890123456789012345678901234567890123"),
+	  0, 0, NULL },
+	{ SANDBOX("hostname: "
+		  "a234567890123456789012345678901234567890123456789012345678901234"),
+	  1, 21, "1 to 63" },
+	{ SANDBOX("hostname: \"${uid}\""), 1, 21, "does not take ${...}" },
+	{ SANDBOX("workdir: /a/b"), 0, 0, NULL },
+	{ SANDBOX("workdir: /"), 0, 0, NULL },
+	{ SANDBOX("workdir: a"), 1, 20, "must start with '/'" },
+	{ SANDBOX("workdir: /a/"), 1, 20, "slash at the end" },
+	{ SANDBOX("workdir: /a/.."), 1, 20, "without '..'" },
+	{ SANDBOX("scratch: {size: 64K}"), 0, 0, NULL },
+	{ SANDBOX("scratch: {size: 63K}"), 1, 27, "at least 64K" },
+	{ SANDBOX("scratch: {size: 0M}"), 1, 27, "must not be zero" },
+	{ SANDBOX("scratch: {size: 0}"), 1, 27, "size with its unit" },
+	{ SANDBOX("scratch: {size: 1T}"), 1, 27, "size with its unit" },
+	{ SANDBOX("scratch: {size: 1MB}"), 1, 27, "size with its unit" },
+	{ SANDBOX("scratch: {size: 1k}"), 1, 27, "size with its unit" },
+	{ SANDBOX("scratch: {size: 1.5M}"), 1, 27, "size with its unit" },
+	{ SANDBOX("scratch: {size: -1M}"), 1, 27, "size with its unit" },
+	{ SANDBOX("scratch: {size: +1M}"), 1, 27, "size with its unit" },
+	{ SANDBOX("scratch: {size: 01M}"), 1, 27, "size with its unit" },
+	{ SANDBOX("scratch: {size: 1 M}"), 1, 27, "size with its unit" },
+	{ SANDBOX("scratch: {size: unlimited}"), 1, 27, "size with its unit" },
+	{ SANDBOX("scratch: {size: [1M]}"), 1, 27,
+	  "size with its unit (K, M or G), such as 256M, "
+	  "not a list" },
+	{ SANDBOX("scratch: {size: 8589934591G}"), 0, 0, NULL },
+	{ SANDBOX("scratch: {size: 8589934592G}"), 1, 27, "too large" },
+	{ SANDBOX("scratch: {size: 18446744073709551617G}"), 1, 27, "too large" },
+	{ SANDBOX("scratch: {files: 1}"), 0, 0, NULL },
+	{ SANDBOX("scratch: {files: 0}"), 1, 28, "must not be zero" },
+	{ SANDBOX("scratch: {files: 1K}"), 1, 28, "without a unit" },
+	{ SANDBOX("scratch: {files: 0x10}"), 1, 28, "without a unit" },
+	{ SANDBOX("scratch: {files: 1_000}"), 1, 28, "without a unit" },
+	{ SANDBOX("scratch: 256M"), 1, 20, "sandbox.scratch must be a map, not '256M'" },
+	{ SANDBOX("limits: {timeout: 1ms, output: 1K}"), 0, 0, NULL },
+	{ SANDBOX("limits: {timeout: 0s}"), 1, 29, "must not be zero" },
+	{ SANDBOX("limits: {timeout: 1}"), 1, 29, "duration with its unit" },
+	{ SANDBOX("limits: {timeout: 1d}"), 1, 29, "duration with its unit" },
+	{ SANDBOX("limits: {timeout: 1h30m}"), 1, 29, "duration with its unit" },
+	{ SANDBOX("limits: {output: 0K}"), 1, 28, "a positive size" },
+	{ SANDBOX("limits: {output: 100}"), 1, 28, "a positive size" },
+	{ SANDBOX("max_output_bytes: 100"), 0, 0, NULL },
+	{ SANDBOX("max_output_bytes: 1K"), 1, 29, "without a unit" },
+	{ SANDBOX("max_output_bytes: 0"), 1, 29, "must not be zero" },
+	{ SANDBOX("timeout_seconds: 1s"), 1, 28, "without a unit" },
+	{ SANDBOX("runtime: subprocess"), 0, 0, NULL },
+	{ SANDBOX("runtime: namespace"), 0, 0, NULL },
+	{ SANDBOX("runtime: docker"), 1, 20, "subprocess or namespace, not 'docker'" },
+	{ SANDBOX("allow_network: false"), 0, 0, NULL },
+	{ SANDBOX("allow_network: true"), 1, 26, "write 'network: host'" },
+	{ SANDBOX("allow_network: no"), 1, 26, "true or false" },
+	/* both spellings */
+	{ SANDBOX("allowed_roots: [/a], roots: [/a]"), 1, 32, "'roots' and 'allowed_roots'" },
+	{ SANDBOX("network: none, allow_network: false"), 1, 11, "'network' and 'allow_network'" },
+	{ SANDBOX("max_output_bytes: 1, limits: {output: 1K}"), 1, 11,
+	  "'max_output_bytes' and 'limits.output'" },
+	{ SANDBOX("timeout_seconds: 1, limits: {timeout: 1s}"), 1, 11,
+	  "'timeout_seconds' and 'limits.timeout'" },
+	{ SANDBOX("timeout_seconds: 1, limits: {output: 1K}"), 0, 0, NULL },
+	/* protect */
+	{ SANDBOX("protect: {hide: [a, '*.pem', '[ab]c', '[]]x', .git/x]}"), 0, 0, NULL },
+	{ SANDBOX("protect: {hide: [a/b/c]}"), 1, 28, "DIR/NAME" },
+	{ SANDBOX("protect: {hide: [a/*]}"), 1, 28, "DIR/NAME without patterns" },
+	{ SANDBOX("protect: {hide: [/a]}"), 1, 28, "not the name of a file" },
+	{ SANDBOX("protect: {freeze: [a/]}"), 1, 30, "not the name of a file" },
+	{ SANDBOX("protect: {freeze: [..]}"), 1, 30, "not the name of a file" },
+	{ SANDBOX("protect: {freeze: [../a]}"), 1, 30, "not the name of a file" },
+	{ SANDBOX("protect: {freeze: [a/.]}"), 1, 30, "not the name of a file" },
+	{ SANDBOX("protect: {except: ['']}"), 1, 30, "not the name of a file" },
+	{ SANDBOX("protect: {except: ['{a,b}']}"), 1, 30, "only * ? and [...]" },
+	{ SANDBOX("protect: {except: ['[a']}"), 1, 30, "'[' without ']'" },
+	{ SANDBOX("protect: {except: ['[]']}"), 1, 30, "'[' without ']'" },
+	{ SANDBOX("protect: {absent: refuse}"), 1, 21, "unknown key 'absent'" },
+	{ SANDBOX("protect: {depth: 1}"), 1, 21, "unknown key 'depth'" },
+	/* env */
+	{ SANDBOX("env: {pass: [A, a_1, 'LC_*', '*']}"), 0, 0, NULL },
+	{ SANDBOX("env: {pass: [1A]}"), 1, 24, "not the name of a variable" },
+	{ SANDBOX("env: {pass: [A=b]}"), 1, 24, "not the name of a variable" },
+	{ SANDBOX("env: {pass: ['A?']}"), 1, 24, "not the name of a variable" },
+	{ SANDBOX("env: {pass: ['']}"), 1, 24, "not the name of a variable" },
+	{ SANDBOX("env: {pass: A}"), 1, 23, "'pass' must be a list" },
+	{ SANDBOX("env: {deny: [A-B]}"), 1, 24, "not the name of a variable" },
+	{ SANDBOX("env: {set: {A: 1, B: '', C: yes, D: \"a\\nb\"}}"), 0, 0, NULL },
+	{ SANDBOX("env: {set: {'A*': 1}}"), 1, 23, "not the name of a variable" },
+	{ SANDBOX("env: {set: {A: }}"), 1, 26, "has no value" },
+	{ SANDBOX("env: {set: {A: [b]}}"), 1, 26, "'A' must be one value, not a list" },
+	{ SANDBOX("env: {set: [A]}"), 1, 22, "must be a map of names" },
+	{ SANDBOX("env: {required: [A]}"), 1, 17, "unknown key 'required'" },
+	/* not in this version */
+	{ SANDBOX("devices: [/dev/fuse]"), 1, 11, "unknown key 'devices'" },
+	{ SANDBOX("syscalls: {preset: strict}"), 1, 11, "unknown key 'syscalls'" },
+	{ SANDBOX("sockets: []"), 1, 11, "unknown key 'sockets'" },
+	{ SANDBOX("user: root"), 1, 11, "unknown key 'user'" },
+	{ SANDBOX("limits: {memory: 64M}"), 1, 20, "unknown key 'memory'" },
+};
+
+static void test_defaults(struct tap *t)
+{
+	struct arena a = { 0 };
+	const struct profile *p = common_good(t, &a, "sandbox: {}\npermissions: {}\n");
+	const struct profile_sandbox *s;
+
+	if (p == NULL)
+		goto out;
+	s = &p->sandbox;
+	tap_int(t, (long long)s->roots.n, 0, "no roots");
+	tap_int(t, (long long)s->scratch_bytes, 256 << 20, "scratch size");
+	tap_int(t, (long long)s->scratch_files, 65536, "scratch files");
+	tap_int(t, s->network, PROFILE_NETWORK_NONE, "no network");
+	tap_str(t, s->hostname, "agentbox", "hostname");
+	tap_str(t, s->workdir, NULL, "no workdir");
+	tap_int(t, s->timeout_ms.set, false, "no timeout");
+	tap_int(t, s->output_bytes.set, false, "no output limit");
+	tap_int(t, (long long)s->hide.n, 3, "hide");
+	tap_int(t, (long long)s->freeze.n, 17, "freeze");
+	tap_int(t, (long long)s->except.n, 5, "except");
+	tap_str(t, s->hide.v[1].pattern, ".env.*", "hide .env.*");
+	tap_str(t, s->freeze.v[14].pattern, ".git/hooks", "freeze .git/hooks");
+	tap_int(t, (long long)p->permissions.agents.n, 0, "no agents");
+out:
+	arena_free(&a);
+}
+
+static void test_values(struct tap *t)
+{
+	struct arena a = { 0 };
+	const struct profile *p =
+		common_good(t, &a,
+			    SANDBOX("protect: {hide: [x], freeze: [y], except: [z]}, "
+				    "scratch: {size: 2G, files: 7}, workdir: /w, network: host, "
+				    "env: {pass: [P], set: {A: 1, B: ''}, deny: [D]}, "
+				    "limits: {timeout: 90m, output: 3K}, hostname: h"));
+	const struct profile_sandbox *s;
+
+	if (p == NULL)
+		goto out;
+	s = &p->sandbox;
+	tap_str(t, s->hide.v[3].pattern, "x", "hide: added after the defaults");
+	tap_str(t, s->freeze.v[17].pattern, "y", "freeze: the same");
+	tap_str(t, s->except.v[5].pattern, "z", "except: the same");
+	tap_int(t, (long long)s->scratch_bytes, 2LL << 30, "size");
+	tap_int(t, (long long)s->scratch_files, 7, "files");
+	tap_str(t, s->workdir, "/w", "workdir");
+	tap_int(t, s->workdir_pos.line, 1, "workdir line");
+	tap_int(t, s->network, PROFILE_NETWORK_HOST, "network");
+	tap_str(t, s->env_pass.v[0].name, "P", "pass");
+	tap_str(t, s->env_deny.v[0].name, "D", "deny");
+	tap_str(t, s->env_set.v[0].name, "A", "set name");
+	tap_str(t, s->env_set.v[0].value, "1", "set value: a number as its text");
+	tap_str(t, s->env_set.v[1].value, "", "set value: empty");
+	tap_int(t, (long long)s->timeout_ms.value, 90 * 60 * 1000, "timeout");
+	tap_int(t, (long long)s->output_bytes.value, 3072, "output");
+	tap_str(t, s->hostname, "h", "hostname");
+out:
+	arena_free(&a);
+}
+
+int main(void)
+{
+	struct tap t = { 0 };
+
+	test_roots_values(&t);
+	common_rows(&t, roots, ARRAY_SIZE(roots));
+	common_rows(&t, blocks, ARRAY_SIZE(blocks));
+	test_defaults(&t);
+	test_values(&t);
+	return tap_done(&t);
+}
