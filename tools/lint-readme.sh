@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# lint-readme - hold README.md against the program: its profiles load, its options, commands and
+# exit statuses exist, its result object has the keys of a real one.
+#
+#   lint-readme.sh AGENTBOX
+set -eu
+agentbox=$1
+cd -- "$(dirname -- "$0")/.."
+scratch=$(mktemp -d)
+trap 'rm -rf -- "$scratch"' EXIT
+mkdir "$scratch/work"
+bad=0
+fault() {
+	echo "README.md: $*"
+	bad=1
+}
+
+# block KIND N - the text of the Nth fenced block of that kind.
+block() {
+	awk -v kind="$1" -v want="$2" '
+		!/^```/ { if (open && take) print; next }
+		open { open = 0; next }
+		{ open = 1; take = $0 == "```" kind && ++n == want }' README.md
+}
+
+# loads FILE [OPTION...] - whether the profile is accepted: any decision will do, and check
+# builds no sandbox to come to one.
+loads() {
+	"$agentbox" check -p "$@" read_file /nowhere >"$scratch/out" 2>&1 && rc=0 || rc=$?
+	[ "$rc" -le 124 ]
+}
+
+profiles=0
+while text=$(block yaml $((profiles + 1))) && [ -n "$text" ]; do
+	profiles=$((profiles + 1))
+	file=$scratch/work/p$profiles.yaml
+	printf '%s\n' "$text" >"$file"
+	set --
+	! grep -q '^params:' "$file" || set -- -w "$scratch/work"
+	loads "$file" "$@" || fault "profile $profiles is refused: $(cat "$scratch/out")"
+done
+[ "$profiles" -ge 2 ] || fault "found $profiles profiles"
+sed 's/^sandbox:/sandbx:/' "$scratch/work/p1.yaml" >"$scratch/work/bad.yaml"
+loads "$scratch/work/bad.yaml" -w "$scratch/work" &&
+	fault 'self-test: a broken profile is accepted'
+
+"$agentbox" run --help >"$scratch/help"
+# shellcheck disable=SC2013
+for option in $(sed -n '/^## Commands/,/^## Building/p' README.md | grep -o -e '--[a-z][a-z-]*' | sort -u); do
+	[ "$option" = --help ] || grep -q -e "$option\>" "$scratch/help" ||
+		fault "no such option of run: $option"
+done
+grep -q -e '--no-such-option\>' "$scratch/help" && fault 'self-test: an invented option is found'
+
+commands=0
+for command in $(block '' 1 | awk '$1 == "agentbox" { print $2 }'); do
+	commands=$((commands + 1))
+	"$agentbox" "$command" --help >/dev/null 2>&1 || fault "no such command: $command"
+done
+[ "$commands" -ge 3 ] || fault "found $commands commands"
+
+"$agentbox" run --json --state "$scratch/state" -p "$scratch/none.yaml" -- true \
+	>"$scratch/result" 2>/dev/null || :
+block json 1 | python3 -c '
+import json, re, sys
+shown = set(re.findall(r"^ *[{]?\"(\w+)\":|, \"(\w+)\": ", re.sub(r"(?<=: )[{][^}]*[}]", "0", sys.stdin.read()), re.M))
+shown = {a or b for a, b in shown}
+real = set(json.load(open(sys.argv[1])))
+print("\n".join(f"README.md: the result object: {k}" for k in sorted(shown ^ real)))
+sys.exit(shown != real)' "$scratch/result" || bad=1
+
+# Every status that the program has a name for stands in the table, and no other.
+grep -o '= 12[0-9]' src/base/exitcode.h | grep -o '12[0-9]' | sort -u >"$scratch/has"
+grep '^| 12[0-9]' README.md | cut -d'|' -f2 | grep -o '12[0-9]' | sort -u >"$scratch/says"
+cmp -s "$scratch/has" "$scratch/says" || fault 'the table of exit statuses differs from exitcode.h'
+
+exit "$bad"
