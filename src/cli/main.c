@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -10,7 +11,7 @@
 #include "base/suggest.h"
 #include "cli/cli.h"
 
-static const struct cli_command *const commands[] = { &cmd_run, &cmd_check };
+static const struct cli_command *const commands[] = { &cmd_run, &cmd_check, &cmd_audit };
 
 /* A descriptor that agentbox opens must never become the standard input or output of something
  * that believes to write to a terminal. */
@@ -64,6 +65,9 @@ int main(int argc, char **argv)
 {
 	if (!fill_stdio())
 		return EXITCODE_FAILED;
+	/* A caller's file size limit must fail a write of ours, not end us in the middle of a
+	 * record. The child puts every disposition back to its default. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	/* Setuid or file capabilities: the caller's environment and files would be trusted with
 	 * rights that the caller does not have. */
 	if (getauxval(AT_SECURE) != 0) {
