@@ -130,7 +130,8 @@ static void build_base(struct plan_builder *b)
 			->over_link = true;
 	}
 	for (size_t i = 0; i < f->etc_masked.n; i++)
-		op_bind(b, STAGE_MASK, path_join(b->scratch, "/etc", f->etc_masked.v[i]), ATTRS_DATA);
+		op_bind(b, f->etc_masked.v[i].is_dir ? STAGE_MASK_DIR : STAGE_MASK,
+			path_join(b->scratch, "/etc", f->etc_masked.v[i].name), ATTRS_DATA);
 }
 
 /* The parts of the one scratch file system: programs may fill it, not the host. */

@@ -304,6 +304,12 @@ struct etc_walk {
 	size_t seen;
 };
 
+static void secret_add(struct etc_walk *w, const char *name, bool is_dir)
+{
+	*array_push(w->arena, &w->facts->etc_masked) =
+		(struct facts_secret){ .name = name, .is_dir = is_dir };
+}
+
 /* Names what others may not read; does not go below what is masked whole. */
 static int etc_walk_dir(struct etc_walk *w, int dirfd, const char *rel, int depth)
 {
@@ -326,10 +332,10 @@ static int etc_walk_dir(struct etc_walk *w, int dirfd, const char *rel, int dept
 		if (fstatat(dirfd, names.v[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
 			return -errno;
 		if (S_ISREG(st.st_mode) && (st.st_mode & S_IROTH) == 0) {
-			*array_push(w->arena, &w->facts->etc_masked) = child;
+			secret_add(w, child, false);
 		} else if (S_ISDIR(st.st_mode)) {
 			if ((st.st_mode & (S_IROTH | S_IXOTH)) != (S_IROTH | S_IXOTH)) {
-				*array_push(w->arena, &w->facts->etc_masked) = child;
+				secret_add(w, child, true);
 			} else {
 				FD_AUTO sub = openat(dirfd, names.v[i],
 						     O_RDONLY | O_DIRECTORY | O_NOFOLLOW |

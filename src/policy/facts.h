@@ -72,6 +72,12 @@ struct facts_etc {
 	const char *text; /* content for a private network namespace: NULL (ours is used) */
 };
 
+/* An entry that is not world-readable. */
+struct facts_secret {
+	const char *name;
+	bool is_dir;
+};
+
 #define FACTS_DEVICES 6
 #define FACTS_ETC 6
 #define FACTS_PROC_RO 8
@@ -83,7 +89,7 @@ struct facts {
 	struct facts_device devices[FACTS_DEVICES];
 	ARRAY_OF(struct facts_etc) etc;		/* those of our own files that /etc has a place for */
 	ARRAY_OF(const char *) proc_ro;		/* below /proc: what becomes read-only */
-	ARRAY_OF(const char *) etc_masked;	/* below /etc: not world-readable (root identity) */
+	ARRAY_OF(struct facts_secret) etc_masked; /* below /etc (root identity) */
 	struct facts_object self;		/* the running binary */
 	const char *resolv_conf;		/* the host's text, for network: host; or NULL */
 	const char *hosts;			/* the same */

@@ -38,6 +38,7 @@ static const char *search_path(struct arena *a, const struct resolve_input *in, 
 			       bool *denied)
 {
 	const char *p = in->path_env;
+	const char *first_denied = NULL;
 
 	for (;;) {
 		size_t len = strcspn(p, ":");
@@ -46,8 +47,12 @@ static const char *search_path(struct arena *a, const struct resolve_input *in, 
 
 		if (try_file(a, in, path, file, canonical, denied))
 			return path;
+		if (*denied && first_denied == NULL)
+			first_denied = path;
+		/* What is there without the right to run is tried last, so that the kernel says
+		 * why. */
 		if (p[len] == '\0')
-			return NULL;
+			return first_denied;
 		p += len + 1;
 	}
 }
@@ -149,10 +154,12 @@ static void resolve_patterns(struct arena *a, const struct resolve_input *in, st
 int resolve_command(struct arena *a, const struct resolve_input *in, struct resolved *ret,
 		    struct err *err)
 {
+	bool denied = false;
+
 	if (resolve_workdir(a, in, ret, err) != 0)
 		return -1;
 	ret->exe = lookup(a, in, ret->workdir, in->argv[0], &ret->file, &ret->exe_canonical,
-			  &ret->exe_denied);
+			  &denied);
 	if (!ret->file.found && check_outside(a, in, in->argv[0], err) != 0)
 		return -1;
 	resolve_patterns(a, in, ret);

@@ -29,7 +29,6 @@ struct resolved {
 	const char *workdir;	       /* virtual path, exists in the view */
 	const char *exe;	       /* path for execve; NULL: a bare name that PATH does not have */
 	const char *exe_canonical;     /* where it leads in the view, or NULL */
-	bool exe_denied;	       /* found on PATH, but not executable */
 	struct command_file file;
 	struct command_file *pattern_files;
 	size_t n_pattern_files;

@@ -158,6 +158,10 @@ int blame_step(struct err *err, const struct plan *plan, const struct child_repo
 
 int blame_exec(struct err *err, const struct plan *plan, int errnum)
 {
+	/* A bare name that no directory of the sandbox's PATH has: nothing was tried. */
+	if (plan->exe[0] == '\0')
+		return err_set(err, ERR_REQUEST, 0, "%s: not found in the sandbox's PATH",
+			       plan->argv[0]);
 	switch (errnum) {
 	case ENOENT:
 		return err_set(err, ERR_REQUEST, errnum,
