@@ -58,37 +58,55 @@ bool box_exists(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-bool box_become(enum box_caller caller, const char **why)
+/* NULL, or why this process cannot be an ordinary user. */
+static const char *become_user(void)
 {
-	char map[64];
-
-	*why = NULL;
-	if (caller == BOX_CALLER_ROOT) {
-		if (geteuid() != 0 || setgroups(0, NULL) != 0)
-			*why = "not root";
-		return *why == NULL;
-	}
 	if (geteuid() == 0 &&
 	    (setgroups(0, NULL) != 0 || setresgid(USER_ID, USER_ID, USER_ID) != 0 ||
-	     setresuid(USER_ID, USER_ID, USER_ID) != 0)) {
-		*why = "cannot become an ordinary user";
-		return false;
-	}
+	     setresuid(USER_ID, USER_ID, USER_ID) != 0))
+		return "cannot become an ordinary user";
 	/* Or /proc/self and that of the children is root's. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	if (caller == BOX_CALLER_USER)
-		return true;
-	snprintf(map, sizeof(map), "0 %u 1", (unsigned)getuid());
-	if (unshare(CLONE_NEWUSER) != 0 || !put_proc("/proc/self/setgroups", "deny") ||
-	    !put_proc("/proc/self/uid_map", map)) {
-		*why = "no user namespaces";
-		return false;
+	return NULL;
+}
+
+static bool enter_userns(void)
+{
+	char uid[64], gid[64];
+
+	/* Read before: inside, both are shown as unmapped. */
+	snprintf(uid, sizeof(uid), "0 %u 1", (unsigned)geteuid());
+	snprintf(gid, sizeof(gid), "0 %u 1", (unsigned)getegid());
+	return unshare(CLONE_NEWUSER) == 0 && put_proc("/proc/self/setgroups", "deny") &&
+	       put_proc("/proc/self/uid_map", uid) && put_proc("/proc/self/gid_map", gid);
+}
+
+int box_main(int argc, char **argv, const box_test *tests, size_t n)
+{
+	static const char *const names[] = { "root", "user", "userns" };
+	enum box_caller caller = BOX_CALLER_ROOT;
+	const char *elsewhere = NULL;
+	struct tap t = { 0 };
+
+	while (argc == 2 && caller <= BOX_CALLER_USERNS && strcmp(argv[1], names[caller]) != 0)
+		caller++;
+	if (argc != 2 || caller > BOX_CALLER_USERNS)
+		die("usage: root|user|userns");
+	if (caller != BOX_CALLER_ROOT)
+		elsewhere = become_user();
+	else if (geteuid() != 0 || setgroups(0, NULL) != 0)
+		elsewhere = "not root";
+	if (elsewhere != NULL) {
+		printf("1..0 # SKIP %s\n", elsewhere);
+		return 0;
 	}
-	snprintf(map, sizeof(map), "0 %u 1", (unsigned)getegid());
-	/* The gid is shown as unmapped by now. */
-	if (!put_proc("/proc/self/gid_map", "0 4242 1") && !put_proc("/proc/self/gid_map", map))
-		*why = "no gid map";
-	return *why == NULL;
+	if (caller == BOX_CALLER_USERNS && !enter_userns()) {
+		tap_skip(&t, "child", "no user namespaces");
+		return tap_done(&t);
+	}
+	for (size_t i = 0; i < n; i++)
+		tests[i](&t, caller);
+	return tap_done(&t);
 }
 
 const char *box_path(const struct box *b, const char *name)
@@ -189,11 +207,17 @@ static void base_system(struct box *b)
 	op->attrs = PLAN_ATTR_NOSUID | PLAN_ATTR_NODEV | PLAN_ATTR_NOEXEC;
 }
 
-void box_init(struct box *b, enum box_caller caller)
+struct box *box_new(enum box_caller caller)
 {
-	static char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/tmp", NULL };
+	struct box *b;
 
-	*b = (struct box){ .caller = caller, .stdio = { -1, -1, -1 }, .control_at = -1 };
+	b = mmap(NULL, sizeof(*b), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (b == MAP_FAILED)
+		die("mmap");
+	b->caller = caller;
+	b->control_at = -1;
+	for (int i = 0; i < 3; i++)
+		b->stdio[i] = -1;
 	snprintf(b->dir, sizeof(b->dir), "/tmp/child-test.XXXXXX");
 	if (mkdtemp(b->dir) == NULL)
 		die("mkdtemp");
@@ -211,9 +235,11 @@ void box_init(struct box *b, enum box_caller caller)
 		.workdir = "/work",
 		.exe = "/usr/bin/env",
 		.argv = b->argv,
-		.envp = env,
+		.envp = b->env,
 		.rlimits = b->rlimits,
 	};
+	b->env[0] = keep(b, "PATH=/usr/bin:/bin");
+	b->env[1] = keep(b, "HOME=/tmp");
 	b->plan.ids.outside_uid = getuid();
 	b->plan.ids.outside_gid = getgid();
 	if (caller == BOX_CALLER_ROOT) {
@@ -227,6 +253,7 @@ void box_init(struct box *b, enum box_caller caller)
 	}
 	base_system(b);
 	box_tree(b, "/work", b->work, PLAN_ATTR_NOSUID | PLAN_ATTR_NODEV);
+	return b;
 }
 
 void box_free(struct box *b)
@@ -236,13 +263,14 @@ void box_free(struct box *b)
 	snprintf(cmd, sizeof(cmd), "rm -rf -- %s", b->dir);
 	if (system(cmd) != 0)
 		printf("# left behind: %s\n", b->dir);
+	munmap(b, sizeof(*b));
 }
 
 void box_sh(struct box *b, const char *script)
 {
 	b->plan.exe = "/usr/bin/sh";
-	b->argv[0] = "sh";
-	b->argv[1] = "-c";
+	b->argv[0] = keep(b, "sh");
+	b->argv[1] = keep(b, "-c");
 	b->argv[2] = keep(b, script);
 	b->argv[3] = NULL;
 }
@@ -327,7 +355,7 @@ static void follow(struct box *b, struct box_result *ret, uint64_t start)
 
 static pid_t start(struct box *b, int control, int out, uint64_t *since)
 {
-	struct child_args args = { .plan = &b->plan, .control = control };
+	struct child_args *args = &b->args;
 	struct clone_args ca = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
 			 CLONE_NEWCGROUP | CLONE_NEWNET | CLONE_CLEAR_SIGHAND,
@@ -339,11 +367,12 @@ static pid_t start(struct box *b, int control, int out, uint64_t *since)
 	void *stack;
 	long pid;
 
+	*args = (struct child_args){ .plan = &b->plan, .control = control };
 	if (b->plan.host_network)
 		ca.flags &= ~(uint64_t)CLONE_NEWNET;
-	args.stdio[0] = b->stdio[0] >= 0 ? b->stdio[0] : null;
-	args.stdio[1] = b->stdio[1] >= 0 ? b->stdio[1] : out;
-	args.stdio[2] = b->stdio[2] >= 0 ? b->stdio[2] : out;
+	args->stdio[0] = b->stdio[0] >= 0 ? b->stdio[0] : null;
+	args->stdio[1] = b->stdio[1] >= 0 ? b->stdio[1] : out;
+	args->stdio[2] = b->stdio[2] >= 0 ? b->stdio[2] : out;
 	stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack == MAP_FAILED)
 		die("mmap");
@@ -351,7 +380,7 @@ static pid_t start(struct box *b, int control, int out, uint64_t *since)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	*since = now_us();
-	pid = sys_clone_fn(&ca, child_main, &args);
+	pid = sys_clone_fn(&ca, child_main, args);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	munmap(stack, STACK_SIZE);
 	close(null);
@@ -361,14 +390,15 @@ static pid_t start(struct box *b, int control, int out, uint64_t *since)
 	return (pid_t)pid;
 }
 
-void box_run(struct box *b, struct box_result *ret)
+void box_run(struct box *b)
 {
+	struct box_result *ret = &b->r;
 	int sv[2], out[2];
 	size_t len = 0;
 	uint64_t since;
 	bool mapped;
 
-	*ret = (struct box_result){ 0 };
+	memset(ret, 0, sizeof(*ret));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) != 0 ||
 	    pipe2(out, O_CLOEXEC) != 0)
 		die("socketpair");

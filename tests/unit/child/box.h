@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "child/child.h"
+#include "tap.h"
 
 #define BOX_OPS_MAX     1024
 #define BOX_SOURCES_MAX 600
@@ -26,6 +27,15 @@ struct box_packet {
 	bool replace;
 };
 
+struct box_result {
+	struct child_report failed, noexec, exited; /* kind is 0 when none came */
+	bool ready, exec;
+	int init_status;
+	uint64_t exec_us; /* from before clone to the EXEC report */
+	char out[BOX_OUT_MAX];
+};
+
+/* Mapped on its own, so that neither stack nor heap need cross. */
 struct box {
 	enum box_caller caller;
 	struct plan plan;
@@ -44,29 +54,28 @@ struct box {
 	void (*before_clone)(struct box *b);
 	void (*before_start)(struct box *b);
 	void (*running)(struct box *b);
+	char *env[4];
+	struct box_result r;
+	struct child_args args;
 	int control; /* our end, while it runs */
 	pid_t init;
 };
 
-struct box_result {
-	struct child_report failed, noexec, exited; /* kind is 0 when none came */
-	bool ready, exec;
-	int init_status;
-	uint64_t exec_us; /* from before clone to the EXEC report */
-	char out[BOX_OUT_MAX];
-};
+typedef void (*box_test)(struct tap *t, enum box_caller caller);
 
-/* box_become() - turn the process into the caller; false with a reason when that cannot be. */
-bool box_become(enum box_caller caller, const char **why);
-/* box_init() - a plan with /usr, links, /proc, /dev, /tmp and a writable /work. */
-void box_init(struct box *b, enum box_caller caller);
+/* box_main() - become the caller that argv[1] names and run the tests as it. A caller that this
+ * process cannot become is another run's. */
+int box_main(int argc, char **argv, const box_test *tests, size_t n);
+/* box_new() - a plan with /usr, links, /proc, /dev, /tmp and a writable /work. */
+struct box *box_new(enum box_caller caller);
 void box_free(struct box *b);
 /* box_sh() - sh -c @script as the command. */
 void box_sh(struct box *b, const char *script);
 uint32_t box_source(struct box *b, const char *path, unsigned attrs);
 struct plan_op *box_op(struct box *b, enum plan_op_kind kind, const char *at);
 void box_tree(struct box *b, const char *at, const char *path, unsigned attrs);
-void box_run(struct box *b, struct box_result *ret);
+/* box_run() - clone, supervise, wait; what happened is in b->r. */
+void box_run(struct box *b);
 /* box_path() - dir/name, static storage of a few turns. */
 const char *box_path(const struct box *b, const char *name);
 void box_put(const char *path, const char *text);

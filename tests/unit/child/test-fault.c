@@ -129,55 +129,51 @@ static int install(const struct fault *f)
 /* The step that the child named, CHILD_STEP_NONE when the command ran; -1 for anything else. */
 static int step_under(const struct fault *f, struct box *b)
 {
-	struct box_result r;
 
 	if (install(f) != 0)
 		return 200;
-	box_run(b, &r);
-	if (r.failed.kind == CHILD_REPORT_FAILED && !r.exec)
-		return (int)r.failed.step;
-	return r.exec ? CHILD_STEP_NONE : 201;
+	box_run(b);
+	if (b->r.failed.kind == CHILD_REPORT_FAILED && !b->r.exec)
+		return (int)b->r.failed.step;
+	return b->r.exec ? CHILD_STEP_NONE : 201;
 }
 
-int main(int argc, char **argv)
+static void test_faults(struct tap *t, enum box_caller caller)
 {
-	static const char *const names[] = { "root", "user", "userns" };
-	struct tap t = { 0 };
-	const char *why = "usage";
-	enum box_caller caller = BOX_CALLER_ROOT;
-
-	while (argc == 2 && caller <= BOX_CALLER_USERNS && strcmp(argv[1], names[caller]) != 0)
-		caller++;
-	if (argc != 2 || caller > BOX_CALLER_USERNS || !box_become(caller, &why)) {
-		tap_skip(&t, "child", why);
-		return tap_done(&t);
-	}
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		const struct fault *f = &faults[i];
 		int status, step;
-		struct box b;
+		struct box *b;
 		pid_t pid;
 		bool ran;
 
 		if (f->callers != ALL && (f->callers == ROOT) != (caller == BOX_CALLER_ROOT))
 			continue;
-		box_init(&b, caller);
-		box_sh(&b, "echo ran > /work/marker");
-		b.rlimits[0] = (struct plan_rlimit){ 4 /* RLIMIT_CORE */, 1, 1 };
-		b.plan.n_rlimits = 1;
+		b = box_new(caller);
+		box_sh(b, "echo ran > /work/marker");
+		b->rlimits[0] = (struct plan_rlimit){ 4 /* RLIMIT_CORE */, 1, 1 };
+		b->plan.n_rlimits = 1;
 		fflush(stdout);
 		pid = fork();
 		if (pid == 0)
-			_exit(step_under(f, &b));
+			_exit(step_under(f, b));
 		waitpid(pid, &status, 0);
 		step = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-		ran = box_exists(box_path(&b, "work/marker"));
-		if (!tap_ok(&t, step == (int)f->step && ran == (f->step == CHILD_STEP_NONE),
+		ran = box_exists(box_path(b, "work/marker"));
+		if (!tap_ok(t, step == (int)f->step && ran == (f->step == CHILD_STEP_NONE),
 			    "%s (errno %d): %s", f->name, f->errnum,
 			    f->step == CHILD_STEP_NONE ? "tolerated" : child_step_name(f->step)))
 			printf("# step %d (%s), %s\n", step, child_step_name((enum child_step)step),
 			       ran ? "ran" : "did not run");
-		box_free(&b);
+		box_free(b);
 	}
-	return tap_done(&t);
+}
+
+int main(int argc, char **argv)
+{
+	static const box_test tests[] = {
+		test_faults,
+	};
+
+	return box_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "box.h"
-#include "sys/mountapi.h"
 #include "sys/process.h"
 #include "tap.h"
 
@@ -36,19 +35,18 @@ static void test_status(struct tap *t, enum box_caller caller)
 		/* A daemon does not hold the end up. */
 		{ "setsid sleep 1000 & exit 5", 5 << 8 },
 	};
-	struct box_result r;
-	struct box b;
+	struct box *b;
 
-	box_init(&b, caller);
+	b = box_new(caller);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		box_sh(&b, rows[i].script);
-		box_run(&b, &r);
+		box_sh(b, rows[i].script);
+		box_run(b);
 		tap_ok(t,
-		       r.exec && r.exited.kind == CHILD_REPORT_EXITED &&
-			       r.exited.status == rows[i].status && r.init_status == 0,
+		       b->r.exec && b->r.exited.kind == CHILD_REPORT_EXITED &&
+			       b->r.exited.status == rows[i].status && b->r.init_status == 0,
 		       "'%s' ends as %#x", rows[i].script, rows[i].status);
 	}
-	box_free(&b);
+	box_free(b);
 }
 
 static void test_noexec(struct tap *t, enum box_caller caller)
@@ -62,23 +60,22 @@ static void test_noexec(struct tap *t, enum box_caller caller)
 		{ "/usr", EACCES },
 		{ "/work/garbage", ENOEXEC },
 	};
-	struct box_result r;
-	struct box b;
+	struct box *b;
 
-	box_init(&b, caller);
-	box_put(box_path(&b, "work/plain"), "#!/usr/bin/sh\necho ran\n");
-	box_put(box_path(&b, "work/garbage"), "garbage");
-	(void)!chmod(box_path(&b, "work/garbage"), 0755);
+	b = box_new(caller);
+	box_put(box_path(b, "work/plain"), "#!/usr/bin/sh\necho ran\n");
+	box_put(box_path(b, "work/garbage"), "garbage");
+	(void)!chmod(box_path(b, "work/garbage"), 0755);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		box_sh(&b, "true");
-		b.plan.exe = rows[i].exe;
-		box_run(&b, &r);
+		box_sh(b, "true");
+		b->plan.exe = rows[i].exe;
+		box_run(b);
 		tap_ok(t,
-		       r.ready && !r.exec && r.noexec.errnum == rows[i].errnum &&
-			       r.exited.kind == 0 && r.failed.kind == 0,
+		       b->r.ready && !b->r.exec && b->r.noexec.errnum == rows[i].errnum &&
+			       b->r.exited.kind == 0 && b->r.failed.kind == 0,
 		       "%s: %s", rows[i].exe, strerror(rows[i].errnum));
 	}
-	box_free(&b);
+	box_free(b);
 }
 
 static void test_tokens(struct tap *t, enum box_caller caller)
@@ -107,20 +104,19 @@ static void test_tokens(struct tap *t, enum box_caller caller)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct box_result r;
-		struct box b;
+		struct box *b;
 		bool ran;
 
-		box_init(&b, caller);
-		box_sh(&b, MARK);
-		*(rows[i].at_start ? &b.start_token : &b.ids_token) = rows[i].packet;
-		box_run(&b, &r);
-		ran = box_exists(box_path(&b, "work/marker"));
+		b = box_new(caller);
+		box_sh(b, MARK);
+		*(rows[i].at_start ? &b->start_token : &b->ids_token) = rows[i].packet;
+		box_run(b);
+		ran = box_exists(box_path(b, "work/marker"));
 		tap_ok(t,
-		       ran == (rows[i].errnum == 0) && r.failed.errnum == rows[i].errnum &&
-			       r.ready == rows[i].at_start && r.exec == ran,
+		       ran == (rows[i].errnum == 0) && b->r.failed.errnum == rows[i].errnum &&
+			       b->r.ready == rows[i].at_start && b->r.exec == ran,
 		       "%s: %s", rows[i].name, ran ? "runs" : "nothing runs");
-		box_free(&b);
+		box_free(b);
 	}
 }
 
@@ -170,28 +166,27 @@ static void test_orders(struct tap *t, enum box_caller caller)
 		{ "start again", order_start },
 		{ "end of file", order_end },
 	};
-	struct box_result r;
-	struct box b;
+	struct box *b;
 
-	box_init(&b, caller);
-	b.running = order_term;
-	box_sh(&b, "sleep 1000");
-	box_run(&b, &r);
-	tap_int(t, r.exited.status, SIGTERM, "TERM reaches the command");
-	box_sh(&b, "trap 'echo caught; exit 9' TERM; sleep 1000 & wait");
-	box_run(&b, &r);
-	tap_int(t, r.exited.status, 9 << 8, "a handler may answer");
-	tap_str(t, r.out, "caught\n", "and its output arrives");
+	b = box_new(caller);
+	b->running = order_term;
+	box_sh(b, "sleep 1000");
+	box_run(b);
+	tap_int(t, b->r.exited.status, SIGTERM, "TERM reaches the command");
+	box_sh(b, "trap 'echo caught; exit 9' TERM; sleep 1000 & wait");
+	box_run(b);
+	tap_int(t, b->r.exited.status, 9 << 8, "a handler may answer");
+	tap_str(t, b->r.out, "caught\n", "and its output arrives");
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		b.running = ends[i].running;
-		box_sh(&b, "trap '' TERM HUP INT; sleep 1000; " MARK);
-		box_run(&b, &r);
+		b->running = ends[i].running;
+		box_sh(b, "trap '' TERM HUP INT; sleep 1000; " MARK);
+		box_run(b);
 		tap_ok(t,
-		       r.exec && r.exited.kind == 0 && r.init_status == 125 << 8 &&
-			       !box_exists(box_path(&b, "work/marker")),
+		       b->r.exec && b->r.exited.kind == 0 && b->r.init_status == 125 << 8 &&
+			       !box_exists(box_path(b, "work/marker")),
 		       "%s: init ends, and everything with it", ends[i].name);
 	}
-	box_free(&b);
+	box_free(b);
 }
 
 static void tell_running(struct box *b)
@@ -216,21 +211,20 @@ static void test_death(struct tap *t, enum box_caller caller)
 		char c = 0;
 		struct pollfd p;
 		pid_t pid;
-		struct box b;
+		struct box *b;
 
-		box_init(&b, caller);
+		b = box_new(caller);
 		(void)!pipe2(hold, O_CLOEXEC);
 		fflush(stdout);
 		pid = fork();
 		if (pid == 0) {
-			struct box_result r;
 
 			/* The pipe is the sandbox's stderr too. */
 			dup2(hold[1], STDERR_FILENO);
-			b.stdio[2] = STDERR_FILENO;
-			*(late ? &b.running : &b.before_start) = stop_here;
-			box_sh(&b, "trap '' TERM HUP; (setsid sleep 1000 &); sleep 1000");
-			box_run(&b, &r);
+			b->stdio[2] = STDERR_FILENO;
+			*(late ? &b->running : &b->before_start) = stop_here;
+			box_sh(b, "trap '' TERM HUP; (setsid sleep 1000 &); sleep 1000");
+			box_run(b);
 			_exit(1);
 		}
 		close(hold[1]);
@@ -241,7 +235,7 @@ static void test_death(struct tap *t, enum box_caller caller)
 		tap_ok(t, poll(&p, 1, 10000) == 1 && read(hold[0], &c, 1) == 0,
 		       "%s: nothing survives the supervisor", names[late]);
 		close(hold[0]);
-		box_free(&b);
+		box_free(b);
 	}
 }
 
@@ -263,12 +257,11 @@ static void test_numbers(struct tap *t, enum box_caller caller)
 		fflush(stdout);
 		pid = fork();
 		if (pid == 0) {
-			struct box_result r;
-			struct box b;
+			struct box *b;
 			int in[2], out[2], err[2];
 			char text[3][16] = { "", "", "" };
 
-			box_init(&b, caller);
+			b = box_new(caller);
 			/* High numbers first, then the ones to try. */
 			for (int fd = 0; fd < 60; fd++)
 				close(fd);
@@ -282,20 +275,19 @@ static void test_numbers(struct tap *t, enum box_caller caller)
 			dup3(out[1], rows[i].stdio[1], O_CLOEXEC);
 			dup3(err[1], rows[i].stdio[2], O_CLOEXEC);
 			for (int k = 0; k < 3; k++)
-				b.stdio[k] = rows[i].stdio[k];
-			b.control_at = rows[i].control;
+				b->stdio[k] = rows[i].stdio[k];
+			b->control_at = rows[i].control;
 			/* What box_run opens must not take the number. */
 			for (int fd = 0; fd < 50; fd++)
 				if (fd != rows[i].stdio[0] && fd != rows[i].stdio[1] &&
 				    fd != rows[i].stdio[2] && fcntl(fd, F_GETFD) < 0)
 					(void)!dup3(in[1], fd, O_CLOEXEC);
 			(void)!write(in[1], "in\n", 3);
-			box_sh(&b,
-			       "read x; echo out-$x; echo err-$x >&2; ls /proc/self/fd | wc -l");
-			box_run(&b, &r);
+			box_sh(b, "read x; echo out-$x; echo err-$x >&2; ls /proc/self/fd | wc -l");
+			box_run(b);
 			(void)!read(out[0], text[1], sizeof(text[1]) - 1);
 			(void)!read(err[0], text[2], sizeof(text[2]) - 1);
-			box_free(&b);
+			box_free(b);
 			_exit(strcmp(text[1], "out-in\n4\n") != 0 ||
 			      strcmp(text[2], "err-in\n") != 0);
 		}
@@ -307,45 +299,21 @@ static void test_numbers(struct tap *t, enum box_caller caller)
 /* Dispositions and mask of the supervisor's own caller must not matter. */
 static void test_signals_reset(struct tap *t, enum box_caller caller)
 {
-	struct box_result r;
-	struct box b;
+	struct box *b;
 
-	box_init(&b, caller);
+	b = box_new(caller);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN);
-	box_sh(&b, "cat /proc/self/status | grep -E 'SigIgn|SigBlk|SigCgt' | grep -vc "
-		   "0000000000000000");
-	box_run(&b, &r);
+	box_sh(b, "cat /proc/self/status | grep -E 'SigIgn|SigBlk|SigCgt' | grep -vc "
+		  "0000000000000000");
+	box_run(b);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGUSR1, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
-	tap_str(t, r.out, "0\n", "nothing ignored, blocked or caught");
-	tap_int(t, r.exited.status, 1 << 8, "init waits although its parent ignores SIGCHLD");
-	box_free(&b);
-}
-
-/* A tree made by the supervisor, as root makes those that carry an id mapping. */
-static void test_tree_fd(struct tap *t, enum box_caller caller)
-{
-	struct plan_source *s;
-	struct box_result r;
-	struct box b;
-
-	if (caller != BOX_CALLER_ROOT)
-		return;
-	box_init(&b, caller);
-	s = &b.sources[b.plan.n_sources - 1];
-	s->tree_fd = sys_open_tree(AT_FDCWD, b.work, AT_RECURSIVE | OPEN_TREE_CLONE);
-	tap_ok(t, s->tree_fd >= 0, "tree made by the supervisor");
-	s->path = "/nowhere";
-	s->attrs |= PLAN_ATTR_NOEXEC;
-	box_sh(&b, MARK "cp /usr/bin/env e; chmod 755 e; ./e 2>/dev/null || echo noexec");
-	box_run(&b, &r);
-	tap_ok(t, box_exists(box_path(&b, "work/marker")), "is attached");
-	tap_str(t, r.out, "noexec\n", "with the attributes of the plan");
-	close(s->tree_fd);
-	box_free(&b);
+	tap_str(t, b->r.out, "0\n", "nothing ignored, blocked or caught");
+	tap_int(t, b->r.exited.status, 1 << 8, "init waits although its parent ignores SIGCHLD");
+	box_free(b);
 }
 
 static int by_size(const void *a, const void *b)
@@ -358,45 +326,28 @@ static int by_size(const void *a, const void *b)
 static void test_time(struct tap *t, enum box_caller caller)
 {
 	uint64_t us[51];
-	struct box_result r;
-	struct box b;
+	struct box *b;
 
-	box_init(&b, caller);
+	b = box_new(caller);
+	box_sh(b, "true");
 	for (size_t i = 0; i < sizeof(us) / sizeof(us[0]); i++) {
-		b.plan.exe = "/usr/bin/true";
-		b.argv[0] = "true";
-		b.argv[1] = NULL;
-		box_run(&b, &r);
-		us[i] = r.exec_us;
+		b->plan.exe = "/usr/bin/true";
+		box_run(b);
+		us[i] = b->r.exec_us;
 	}
 	qsort(us, sizeof(us) / sizeof(us[0]), sizeof(us[0]), by_size);
 	tap_ok(t, us[25] > 0 && us[25] < 1000000, "starts");
 	printf("# clone to exec: median %llu us, p95 %llu us\n", (unsigned long long)us[25],
 	       (unsigned long long)us[48]);
-	box_free(&b);
+	box_free(b);
 }
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "root", "user", "userns" };
-	struct tap t = { 0 };
-	const char *why = "usage";
-	enum box_caller caller = BOX_CALLER_ROOT;
+	static const box_test tests[] = {
+		test_status, test_noexec,  test_tokens,        test_orders,
+		test_death,  test_numbers, test_signals_reset, test_time,
+	};
 
-	while (argc == 2 && caller <= BOX_CALLER_USERNS && strcmp(argv[1], names[caller]) != 0)
-		caller++;
-	if (argc != 2 || caller > BOX_CALLER_USERNS || !box_become(caller, &why)) {
-		tap_skip(&t, "child", why);
-		return tap_done(&t);
-	}
-	test_status(&t, caller);
-	test_noexec(&t, caller);
-	test_tokens(&t, caller);
-	test_orders(&t, caller);
-	test_death(&t, caller);
-	test_numbers(&t, caller);
-	test_signals_reset(&t, caller);
-	test_tree_fd(&t, caller);
-	test_time(&t, caller);
-	return tap_done(&t);
+	return box_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

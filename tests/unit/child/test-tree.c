@@ -3,8 +3,6 @@
  * step and operation with nothing run. Usage: test-tree root|user|userns */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,12 +26,11 @@ static void expect_out(struct tap *t, const struct box_result *r, const char *wa
 
 static void test_view(struct tap *t, enum box_caller caller)
 {
-	struct box_result r;
-	struct box b;
+	struct box *b;
 	char script[1200];
 
-	box_init(&b, caller);
-	box_put(box_path(&b, "outside"), "secret");
+	b = box_new(caller);
+	box_put(box_path(b, "outside"), "secret");
 	snprintf(script, sizeof(script),
 		 "echo hi > /work/marker && echo work-writable\n"
 		 "touch /usr/x 2>/dev/null || echo usr-read-only\n"
@@ -54,16 +51,17 @@ static void test_view(struct tap *t, enum box_caller caller)
 		 "tmp-noexec\n"
 		 "head -c 2000000 /dev/zero > /tmp/big 2>/dev/null || echo tmp-bounded\n"
 		 "cat /etc/passwd; exit 7\n",
-		 box_path(&b, "outside"));
-	box_sh(&b, script);
-	box_run(&b, &r);
-	tap_int(t, r.failed.kind, 0, "no step fails");
-	if (r.failed.kind != 0)
-		printf("# step %s op %u: %s\n", child_step_name(r.failed.step), r.failed.op,
-		       strerror(r.failed.errnum));
-	tap_ok(t, r.exec, "executed");
-	tap_ok(t, WIFEXITED(r.exited.status) && WEXITSTATUS(r.exited.status) == 7, "status 7");
-	tap_ok(t, box_exists(box_path(&b, "work/marker")), "marker on the host");
+		 box_path(b, "outside"));
+	box_sh(b, script);
+	box_run(b);
+	tap_int(t, b->r.failed.kind, 0, "no step fails");
+	if (b->r.failed.kind != 0)
+		printf("# step %s op %u: %s\n", child_step_name(b->r.failed.step), b->r.failed.op,
+		       strerror(b->r.failed.errnum));
+	tap_ok(t, b->r.exec, "executed");
+	tap_ok(t, WIFEXITED(b->r.exited.status) && WEXITSTATUS(b->r.exited.status) == 7,
+	       "status 7");
+	tap_ok(t, box_exists(box_path(b, "work/marker")), "marker on the host");
 	static const char *const want[] = {
 		"work-writable",
 		"usr-read-only",
@@ -87,11 +85,13 @@ static void test_view(struct tap *t, enum box_caller caller)
 		"agent:x:1000",
 	};
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-		expect_out(t, &r, want[i]);
-	tap_ok(t, !has(&r, "secret"), "nothing of the host beside the plan");
-	tap_ok(t, r.exited.max_rss_bytes > 100000 && r.exited.utime_us + r.exited.stime_us > 0,
+		expect_out(t, &b->r, want[i]);
+	tap_ok(t, !has(&b->r, "secret"), "nothing of the host beside the plan");
+	tap_ok(t,
+	       b->r.exited.max_rss_bytes > 100000 &&
+		       b->r.exited.utime_us + b->r.exited.stime_us > 0,
 	       "usage is reported");
-	box_free(&b);
+	box_free(b);
 }
 
 /* One broken plan. */
@@ -343,237 +343,177 @@ static void test_broken(struct tap *t, enum box_caller caller)
 {
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		const struct broken *row = &broken[i];
-		struct box_result r;
-		struct box b;
+		struct box *b;
 		uint32_t want_op = 0;
 
-		box_init(&b, caller);
-		box_sh(&b, "echo ran > /work/marker");
-		row->spoil(&b);
+		b = box_new(caller);
+		box_sh(b, "echo ran > /work/marker");
+		row->spoil(b);
 		if (row->step == CHILD_STEP_BUILD)
-			want_op = b.plan.n_ops - 1;
+			want_op = b->plan.n_ops - 1;
 		else if (row->step == CHILD_STEP_SOURCES)
-			want_op = b.plan.n_sources - 1;
-		else if (b.stdio[1] >= 0)
+			want_op = b->plan.n_sources - 1;
+		else if (b->stdio[1] >= 0)
 			want_op = 1;
-		box_run(&b, &r);
+		box_run(b);
 		if (!tap_ok(t,
-			    r.failed.kind == CHILD_REPORT_FAILED && r.failed.step == row->step &&
-				    r.failed.errnum == row->errnum && r.failed.op == want_op,
+			    b->r.failed.kind == CHILD_REPORT_FAILED &&
+				    b->r.failed.step == row->step &&
+				    b->r.failed.errnum == row->errnum && b->r.failed.op == want_op,
 			    "%s: stops", row->name))
 			printf("# step %s op %u (want %u) errno %d\n",
-			       child_step_name(r.failed.step), r.failed.op, want_op,
-			       r.failed.errnum);
+			       child_step_name(b->r.failed.step), b->r.failed.op, want_op,
+			       b->r.failed.errnum);
 		tap_ok(t,
-		       !r.exec && r.exited.kind == 0 && !box_exists(box_path(&b, "work/marker")) &&
-			       !box_exists(box_path(&b, "old/marker")) &&
-			       !box_exists(box_path(&b, "work/ghost")),
+		       !b->r.exec && b->r.exited.kind == 0 &&
+			       !box_exists(box_path(b, "work/marker")) &&
+			       !box_exists(box_path(b, "old/marker")) &&
+			       !box_exists(box_path(b, "work/ghost")),
 		       "%s: nothing ran, nothing was made", row->name);
 		for (int fd = 0; fd < 3; fd++)
-			if (b.stdio[fd] >= 0)
-				close(b.stdio[fd]);
-		box_free(&b);
+			if (b->stdio[fd] >= 0)
+				close(b->stdio[fd]);
+		box_free(b);
 	}
 }
 
 static void test_masks(struct tap *t, enum box_caller caller)
 {
-	struct box_result r;
 	struct plan_op *op;
-	struct box b;
+	struct box *b;
 
-	box_init(&b, caller);
-	box_put(box_path(&b, "work/.env"), "TOKEN");
-	box_put(box_path(&b, "work/plain"), "plain");
-	(void)!symlink("plain", box_path(&b, "work/link"));
-	(void)!mkdir(box_path(&b, "work/dir"), 0777);
-	(void)!chmod(box_path(&b, "work/dir"), 0777);
-	box_put(box_path(&b, "work/dir/f"), "deep");
-	box_op(&b, PLAN_OP_MKDIR, "/mask");
-	box_op(&b, PLAN_OP_FILE, "/mask/empty")->mode = 0;
-	box_op(&b, PLAN_OP_MKDIR, "/mask/none")->mode = 0;
-	op = box_op(&b, PLAN_OP_BIND, "/work/.env");
+	b = box_new(caller);
+	box_put(box_path(b, "work/.env"), "TOKEN");
+	box_put(box_path(b, "work/plain"), "plain");
+	(void)!symlink("plain", box_path(b, "work/link"));
+	(void)!mkdir(box_path(b, "work/dir"), 0777);
+	(void)!chmod(box_path(b, "work/dir"), 0777);
+	box_put(box_path(b, "work/dir/f"), "deep");
+	box_op(b, PLAN_OP_MKDIR, "/mask");
+	box_op(b, PLAN_OP_FILE, "/mask/empty")->mode = 0;
+	box_op(b, PLAN_OP_MKDIR, "/mask/none")->mode = 0;
+	op = box_op(b, PLAN_OP_BIND, "/work/.env");
 	op->from = "/mask/empty";
 	op->attrs = PLAN_ATTR_RO;
 	op->has_expect = true;
-	sys_file_id(AT_FDCWD, box_path(&b, "work/.env"), 0, &op->expect);
-	op = box_op(&b, PLAN_OP_BIND, "/work/link");
+	sys_file_id(AT_FDCWD, box_path(b, "work/.env"), 0, &op->expect);
+	op = box_op(b, PLAN_OP_BIND, "/work/link");
 	op->from = "/mask/empty";
 	op->attrs = PLAN_ATTR_RO;
 	op->over_link = true;
 	op->has_expect = true;
-	sys_file_id(AT_FDCWD, box_path(&b, "work/link"), AT_SYMLINK_NOFOLLOW, &op->expect);
-	op = box_op(&b, PLAN_OP_BIND, "/work/dir");
+	sys_file_id(AT_FDCWD, box_path(b, "work/link"), AT_SYMLINK_NOFOLLOW, &op->expect);
+	op = box_op(b, PLAN_OP_BIND, "/work/dir");
 	op->from = "/work/dir";
 	op->attrs = PLAN_ATTR_RO;
-	box_sh(&b, "cat .env 2>/dev/null || echo env-closed\n"
-		   "rm .env 2>/dev/null || echo env-fixed\n"
-		   "mv plain2 .env 2>/dev/null; cat link 2>/dev/null || echo link-closed\n"
-		   "rm link 2>/dev/null || echo link-fixed\n"
-		   "mv dir dir2 2>/dev/null || echo dir-fixed\n"
-		   "touch dir/x 2>/dev/null || echo dir-frozen\n"
-		   "cat dir/f plain; echo\n"
-		   "rm plain && echo plain-removed\n");
-	box_run(&b, &r);
+	box_sh(b, "cat .env 2>/dev/null || echo env-closed\n"
+		  "rm .env 2>/dev/null || echo env-fixed\n"
+		  "mv plain2 .env 2>/dev/null; cat link 2>/dev/null || echo link-closed\n"
+		  "rm link 2>/dev/null || echo link-fixed\n"
+		  "mv dir dir2 2>/dev/null || echo dir-fixed\n"
+		  "touch dir/x 2>/dev/null || echo dir-frozen\n"
+		  "cat dir/f plain; echo\n"
+		  "rm plain && echo plain-removed\n");
+	box_run(b);
 	static const char *const want[] = { "env-closed", "env-fixed",    "link-closed",
 					    "link-fixed", "dir-fixed",    "dir-frozen",
 					    "deep",       "plain-removed" };
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		/* Another uid's files cannot be removed by the mapped one in a directory of its
 		 * own only when sticky, so every caller sees the same. */
-		expect_out(t, &r, want[i]);
+		expect_out(t, &b->r, want[i]);
 	}
-	tap_ok(t, !has(&r, "TOKEN"), "masked text is not shown");
-	tap_ok(t, box_exists(box_path(&b, "work/.env")), ".env is still there on the host");
-	tap_ok(t, !box_exists(box_path(&b, "work/dir/x")), "nothing new in the frozen directory");
-	box_free(&b);
+	tap_ok(t, !has(&b->r, "TOKEN"), "masked text is not shown");
+	tap_ok(t, box_exists(box_path(b, "work/.env")), ".env is still there on the host");
+	tap_ok(t, !box_exists(box_path(b, "work/dir/x")), "nothing new in the frozen directory");
+	box_free(b);
 }
 
 /* The directory that is held between operations must be the one that is seen at its path. */
 static void test_covered(struct tap *t, enum box_caller caller)
 {
-	struct box_result r;
 	struct plan_op *op;
-	struct box b;
+	struct box *b;
 
-	box_init(&b, caller);
-	box_op(&b, PLAN_OP_MKDIR, "/a");
-	box_op(&b, PLAN_OP_MKDIR, "/a/b");
-	box_op(&b, PLAN_OP_MKDIR, "/a/b/under");
-	op = box_op(&b, PLAN_OP_TMPFS, "/a/b");
+	b = box_new(caller);
+	box_op(b, PLAN_OP_MKDIR, "/a");
+	box_op(b, PLAN_OP_MKDIR, "/a/b");
+	box_op(b, PLAN_OP_MKDIR, "/a/b/under");
+	op = box_op(b, PLAN_OP_TMPFS, "/a/b");
 	op->bytes = 4096;
 	op->inodes = 8;
-	box_op(&b, PLAN_OP_MKDIR, "/a/b/over");
-	op = box_op(&b, PLAN_OP_TMPFS, "/a");
+	box_op(b, PLAN_OP_MKDIR, "/a/b/over");
+	op = box_op(b, PLAN_OP_TMPFS, "/a");
 	op->bytes = 4096;
 	op->inodes = 8;
-	box_op(&b, PLAN_OP_MKDIR, "/a/b");
-	box_op(&b, PLAN_OP_MKDIR, "/a/b/top");
-	op = box_op(&b, PLAN_OP_FILE, "/a/b/file");
+	box_op(b, PLAN_OP_MKDIR, "/a/b");
+	box_op(b, PLAN_OP_MKDIR, "/a/b/top");
+	op = box_op(b, PLAN_OP_FILE, "/a/b/file");
 	op->data = "four";
 	op->data_len = 4;
 	op->mode = 0664;
-	box_sh(&b, "ls /a/b; stat -c %a:%u:%s /a/b/file /a/b");
-	box_run(&b, &r);
-	tap_str(t, r.out, "file\ntop\n664:1000:4\n755:1000:80\n", "made on what is on top");
-	box_free(&b);
+	box_sh(b, "ls /a/b; stat -c %a:%u:%s /a/b/file /a/b");
+	box_run(b);
+	tap_str(t, b->r.out, "file\ntop\n664:1000:4\n755:1000:80\n", "made on what is on top");
+	box_free(b);
 }
 
 static void test_sysctl(struct tap *t, enum box_caller caller)
 {
 	for (int closed = 0; closed < 2; closed++) {
-		struct box_result r;
-		struct box b;
+		struct box *b;
 
-		box_init(&b, caller);
+		b = box_new(caller);
 		if (closed) {
 			struct plan_op *op =
-				box_op(&b, PLAN_OP_WRITE, "/proc/sys/user/max_user_namespaces");
+				box_op(b, PLAN_OP_WRITE, "/proc/sys/user/max_user_namespaces");
 
 			op->data = "0";
 			op->data_len = 1;
 		}
-		box_sh(&b, "unshare -U true 2>/dev/null && echo nested || echo flat");
-		box_run(&b, &r);
-		expect_out(t, &r, closed ? "flat" : "nested");
-		box_free(&b);
+		box_sh(b, "unshare -U true 2>/dev/null && echo nested || echo flat");
+		box_run(b);
+		expect_out(t, &b->r, closed ? "flat" : "nested");
+		box_free(b);
 	}
 }
 
 static void test_many_sources(struct tap *t, enum box_caller caller)
 {
 	struct rlimit old, low = { .rlim_cur = 100 };
-	struct box_result r;
-	struct box b;
+	struct box *b;
 
 	getrlimit(RLIMIT_NOFILE, &old);
 	low.rlim_max = old.rlim_max;
-	box_init(&b, caller);
-	box_op(&b, PLAN_OP_MKDIR, "/many");
+	b = box_new(caller);
+	box_op(b, PLAN_OP_MKDIR, "/many");
 	for (int i = 0; i < 300; i++) {
 		char at[32];
 
 		snprintf(at, sizeof(at), "/many/%d", i);
-		box_tree(&b, at, "/etc/passwd", PLAN_ATTR_RO);
+		box_tree(b, at, "/etc/passwd", PLAN_ATTR_RO);
 	}
-	box_sh(&b, "echo n=$(cat /many/* | grep -c ^root:) files=$(ulimit -n)");
+	box_sh(b, "echo n=$(cat /many/* | grep -c ^root:) files=$(ulimit -n)");
 	setrlimit(RLIMIT_NOFILE, &low);
-	box_run(&b, &r);
-	expect_out(t, &r, "n=300 files=100");
-	b.rlimits[0] = (struct plan_rlimit){ RLIMIT_NOFILE, 50, 60 };
-	b.rlimits[1] = (struct plan_rlimit){ RLIMIT_CORE, 1, 1 };
-	b.rlimits[2] = (struct plan_rlimit){ RLIMIT_FSIZE, UINT64_MAX - 1, UINT64_MAX - 1 };
-	b.plan.n_rlimits = 3;
-	box_sh(&b,
+	box_run(b);
+	expect_out(t, &b->r, "n=300 files=100");
+	b->rlimits[0] = (struct plan_rlimit){ RLIMIT_NOFILE, 50, 60 };
+	b->rlimits[1] = (struct plan_rlimit){ RLIMIT_CORE, 1, 1 };
+	b->rlimits[2] = (struct plan_rlimit){ RLIMIT_FSIZE, UINT64_MAX - 1, UINT64_MAX - 1 };
+	b->plan.n_rlimits = 3;
+	box_sh(b,
 	       "echo soft=$(ulimit -n) hard=$(ulimit -Hn); grep -E 'core file' /proc/self/limits");
-	box_run(&b, &r);
-	expect_out(t, &r, "soft=50 hard=60");
+	box_run(b);
+	expect_out(t, &b->r, "soft=50 hard=60");
 	setrlimit(RLIMIT_NOFILE, &old);
-	box_free(&b);
-}
-
-/* Mounts of the host after the start must not arrive; needs the right to mount. */
-static void mount_late(struct box *b)
-{
-	(void)!mount("late", box_path(b, "work/sub"), "tmpfs", 0, "mode=777");
-	box_put(box_path(b, "work/sub/late"), "late");
-}
-
-static void test_propagation(struct tap *t, enum box_caller caller)
-{
-	struct box_result r;
-	struct box b;
-	pid_t pid;
-	int status;
-
-	if (caller == BOX_CALLER_USER)
-		return;
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		int n = 0;
-
-		if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, "") != 0)
-			_exit(2);
-		box_init(&b, caller);
-		(void)!mount("t", b.work, "tmpfs", 0, "mode=777");
-		(void)!mkdir(box_path(&b, "work/sub"), 0777);
-		(void)!mount("", b.work, "", MS_SHARED, "");
-		/* The mount is a new object: name it in the plan. */
-		sys_file_id(AT_FDCWD, b.work, 0, &b.sources[b.plan.n_sources - 1].id);
-		b.before_start = mount_late;
-		box_sh(&b, "ls -A sub; echo end");
-		box_run(&b, &r);
-		n |= !box_exists(box_path(&b, "work/sub/late")) ? 4 : 0;
-		n |= strcmp(r.out, "end\n") != 0 ? 8 : 0;
-		(void)!umount2(box_path(&b, "work/sub"), MNT_DETACH);
-		(void)!umount2(b.work, MNT_DETACH);
-		box_free(&b);
-		_exit(n);
-	}
-	waitpid(pid, &status, 0);
-	tap_int(t, status, 0, "a mount made on the host during the run does not arrive");
+	box_free(b);
 }
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = { "root", "user", "userns" };
-	struct tap t = { 0 };
-	const char *why = "usage";
-	enum box_caller caller = BOX_CALLER_ROOT;
+	static const box_test tests[] = {
+		test_view, test_broken, test_masks, test_covered, test_sysctl, test_many_sources,
+	};
 
-	while (argc == 2 && caller <= BOX_CALLER_USERNS && strcmp(argv[1], names[caller]) != 0)
-		caller++;
-	if (argc != 2 || caller > BOX_CALLER_USERNS || !box_become(caller, &why)) {
-		tap_skip(&t, "child", why);
-		return tap_done(&t);
-	}
-	test_view(&t, caller);
-	test_broken(&t, caller);
-	test_masks(&t, caller);
-	test_covered(&t, caller);
-	test_sysctl(&t, caller);
-	test_many_sources(&t, caller);
-	test_propagation(&t, caller);
-	return tap_done(&t);
+	return box_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }
