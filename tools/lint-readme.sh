@@ -5,7 +5,7 @@
 #
 #   lint-readme.sh AGENTBOX
 set -eu
-agentbox=$1
+agentbox=$(realpath -- "$1")
 cd -- "$(dirname -- "$0")/.."
 scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
