@@ -28,9 +28,9 @@ struct yaml_pair {
 struct yaml_node {
 	enum yaml_kind kind;
 	unsigned line, col; /* 1-based; col in bytes */
-	bool plain;	    /* scalar without quotes: may be a number or a truth value */
+	bool plain;         /* scalar without quotes: may be a number or a truth value */
 	const char *text;   /* scalar: NUL-terminated, holds no NUL */
-	size_t n;	    /* list: items; map: pairs */
+	size_t n;           /* list: items; map: pairs */
 	const struct yaml_node **items;
 	const struct yaml_pair *pairs;
 };

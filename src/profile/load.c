@@ -80,19 +80,19 @@ static const char *real_path(struct arena *a, int fd, const struct stat *st)
 	return arena_strdup(a, buf);
 }
 
-static int read_text(struct arena *a, int fd, const char *name, struct profile_file *file,
-		     const char **text, size_t *len, struct err *err)
+static int read_text(struct arena *a, int fd, struct profile_text *t, struct profile_file *file,
+		     struct err *err)
 {
 	char *buf;
-	int r = io_read_file(fd, PROFILE_BYTES_MAX, a, &buf, len);
+	int r = io_read_file(fd, PROFILE_BYTES_MAX, a, &buf, &t->len);
 
 	if (r == -EFBIG)
-		return err_set(err, ERR_PROFILE, 0, "profile %s is larger than %zu bytes", name,
+		return err_set(err, ERR_PROFILE, 0, "profile %s is larger than %zu bytes", t->name,
 			       PROFILE_BYTES_MAX);
 	if (r != 0)
-		return err_set(err, ERR_PROFILE, -r, "profile %s cannot be read", name);
-	sha256_hex(buf, *len, file->sha256);
-	*text = buf;
+		return err_set(err, ERR_PROFILE, -r, "profile %s cannot be read", t->name);
+	sha256_hex(buf, t->len, file->sha256);
+	t->text = buf;
 	return 0;
 }
 
@@ -140,14 +140,12 @@ static int open_source(struct arena *a, const struct profile_source *src, struct
 static int load_opened(struct arena *a, const struct profile_source *src, struct opened *o,
 		       const struct profile **ret, struct err *err)
 {
+	struct profile_text text = { .name = o->name, .dir = o->dir };
 	const struct profile *parsed;
 	struct profile *p;
-	const char *text = NULL;
-	size_t len = 0;
 
-	if (read_text(a, src->path == NULL ? src->fd : o->fd, o->name, &o->file, &text, &len,
-		      err) != 0 ||
-	    profile_parse(a, src, o->name, o->dir, text, len, &parsed, err) != 0)
+	if (read_text(a, src->path == NULL ? src->fd : o->fd, &text, &o->file, err) != 0 ||
+	    profile_parse(a, src, &text, &parsed, err) != 0)
 		return -1;
 	p = arena_new(a, struct profile);
 	*p = *parsed;

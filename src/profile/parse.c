@@ -62,15 +62,16 @@ static void profile_hash(struct profile *p)
 	json_canonical_sha256(permissions, p->permissions_sha256);
 }
 
-int profile_parse(struct arena *a, const struct profile_source *src, const char *name,
-		  const char *dir, const char *text, size_t len, const struct profile **ret,
-		  struct err *err)
+int profile_parse(struct arena *a, const struct profile_source *src,
+		  const struct profile_text *text, const struct profile **ret, struct err *err)
 {
-	struct schema_ctx c = { .a = a, .file = name, .dir = dir, .src = src, .err = err };
+	struct schema_ctx c = {
+		.a = a, .file = text->name, .dir = text->dir, .src = src, .err = err
+	};
 	struct profile *p = arena_new(a, struct profile);
 	const struct yaml_node *root;
 
-	if (yaml_parse(a, name, text, len, &root, err) != 0)
+	if (yaml_parse(a, text->name, text->text, text->len, &root, err) != 0)
 		return -1;
 	param_predeclare(&c);
 	if (schema_walk(&c, &root_map, root, p) != 0 || param_given_check(&c) != 0)

@@ -67,8 +67,9 @@ enum profile_mode {
 };
 
 struct profile_root {
-	const char *path; /* host path, absolute, as written after ~ and ${...}; links not resolved */
-	const char *at;	  /* virtual path, canonical */
+	const char
+		*path;  /* host path, absolute, as written after ~ and ${...}; links not resolved */
+	const char *at; /* virtual path, canonical */
 	enum profile_mode mode;
 	bool optional;
 	struct profile_pos pos;
@@ -107,10 +108,10 @@ typedef ARRAY_OF(struct profile_name) profile_names;
 
 struct profile_sandbox {
 	ARRAY_OF(struct profile_root) roots;
-	profile_traps hide;   /* defaults, then the file's own */
-	profile_traps freeze; /* the same */
-	profile_traps except; /* wins over both */
-	uint64_t scratch_bytes;			/* never 0: never unlimited */
+	profile_traps hide;     /* defaults, then the file's own */
+	profile_traps freeze;   /* the same */
+	profile_traps except;   /* wins over both */
+	uint64_t scratch_bytes; /* never 0: never unlimited */
 	uint64_t scratch_files;
 	const char *workdir; /* virtual path, or NULL */
 	struct profile_pos workdir_pos;
@@ -119,7 +120,7 @@ struct profile_sandbox {
 	profile_names env_deny;
 	enum profile_network network;
 	struct profile_pos network_pos;
-	struct profile_limit timeout_ms; /* unset: none */
+	struct profile_limit timeout_ms;   /* unset: none */
 	struct profile_limit output_bytes; /* unset: unlimited when streaming, 1 MiB with --json */
 	const char *hostname;
 	struct profile_pos pos;
@@ -137,7 +138,7 @@ enum profile_verdict {
 struct profile_path {
 	const char *text;   /* as written, after ${...} */
 	const char *prefix; /* the literal part, canonical */
-	bool subtree;	    /* ended in slash star star */
+	bool subtree;       /* ended in slash star star */
 };
 
 /* A command pattern: words; the last may be "*", for any further arguments. */
@@ -159,7 +160,7 @@ struct profile_rule {
 struct profile_agent {
 	const char *id;
 	ARRAY_OF(struct profile_rule) rules; /* first match wins; nothing matched: deny */
-	bool allow_all;			       /* the short form `ID: allow` (its one rule is in rules) */
+	bool allow_all; /* the short form `ID: allow` (its one rule is in rules) */
 	struct profile_pos pos;
 };
 
@@ -187,18 +188,18 @@ struct profile {
 	ARRAY_OF(struct profile_file) files; /* the profile itself first */
 	struct profile_sandbox sandbox;
 	struct profile_permissions permissions;
-	char sandbox_sha256[SHA256_HEX_SIZE];	   /* canonical JSON of the effective block */
+	char sandbox_sha256[SHA256_HEX_SIZE]; /* canonical JSON of the effective block */
 	char permissions_sha256[SHA256_HEX_SIZE];
 };
 
 /* What the caller brings to loading. All borrowed for the call and by the profile. */
 struct profile_source {
-	const char *path;	 /* the file, or NULL with fd */
-	int fd;			 /* an open descriptor (--profile-fd), or -1; borrowed */
-	const char *cwd;	 /* absolute: base of relative host paths of a profile read from fd */
-	const char *home;	 /* the caller's home from passwd, or NULL */
-	uid_t uid;		 /* the caller: files must be owned by it or by root */
-	gid_t gid;		 /* the caller's group: group-writable is accepted only for a private one */
+	const char *path; /* the file, or NULL with fd */
+	int fd;           /* an open descriptor (--profile-fd), or -1; borrowed */
+	const char *cwd;  /* absolute: base of relative host paths of a profile read from fd */
+	const char *home; /* the caller's home from passwd, or NULL */
+	uid_t uid;        /* the caller: files must be owned by it or by root */
+	gid_t gid; /* the caller's group: group-writable is accepted only for a private one */
 	const struct profile_param *params; /* --param and -w, in order */
 	size_t n_params;
 };
@@ -210,11 +211,18 @@ struct profile_source {
 MUST_CHECK int profile_load(struct arena *a, const struct profile_source *src,
 			    const struct profile **ret, struct err *err);
 
-/* profile_parse() - the same from text in memory: no trust checks, nothing is opened.
- * @name: for errors; @dir: absolute, base of relative host paths. */
-MUST_CHECK int profile_parse(struct arena *a, const struct profile_source *src, const char *name,
-			     const char *dir, const char *text, size_t len,
-			     const struct profile **ret, struct err *err);
+/* The text of a profile that was read. All borrowed. */
+struct profile_text {
+	const char *name; /* for errors and positions */
+	const char *dir;  /* absolute: base of relative host paths */
+	const char *text;
+	size_t len;
+};
+
+/* profile_parse() - the same from text in memory: no trust checks, nothing is opened. */
+MUST_CHECK int profile_parse(struct arena *a, const struct profile_source *src,
+			     const struct profile_text *text, const struct profile **ret,
+			     struct err *err);
 
 /* profile_agent_find() - by id, exact. NULL when not declared. */
 const struct profile_agent *profile_agent_find(const struct profile *p, const char *id);

@@ -4,13 +4,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
 #include "base/io.h"
 
 #define UNMAPPED_ID 65534U /* default of /proc/sys/kernel/overflowuid (user_namespaces(7)) */
+
+/* One decimal number of a map's line (user_namespaces(7)): each is at most 2^32 - 1. */
+static bool map_number(const char **p, unsigned long *ret)
+{
+	char *end;
+
+	*p += strspn(*p, " ");
+	if (**p < '0' || **p > '9')
+		return false;
+	errno = 0;
+	*ret = strtoul(*p, &end, 10);
+	*p = end;
+	return errno == 0 && *ret <= UINT32_MAX;
+}
 
 enum id_state { ID_UNKNOWN = 0, ID_MAPPED, ID_UNMAPPED };
 
@@ -27,14 +43,15 @@ static enum id_state id_outside(const char *map, unsigned id, unsigned *ret)
 	if (n <= 0)
 		return ID_UNKNOWN;
 	buf[n] = '\0';
-	for (char *line = buf; *line != '\0';) {
-		unsigned in, out, count;
-		char *end = strchr(line, '\n');
+	for (const char *line = buf; *line != '\0';) {
+		unsigned long in, out, count;
+		const char *end = strchr(line, '\n');
 
-		if (end == NULL || sscanf(line, "%u %u %u", &in, &out, &count) != 3)
+		if (end == NULL || !map_number(&line, &in) || !map_number(&line, &out) ||
+		    !map_number(&line, &count))
 			return ID_UNKNOWN;
 		if (id >= in && id - in < count) {
-			*ret = out + (id - in);
+			*ret = (unsigned)(out + (id - in));
 			return ID_MAPPED;
 		}
 		line = end + 1;

@@ -26,14 +26,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.params = params,
 		.n_params = size > 0 && (data[size - 1] & 1) != 0,
 	};
+	const struct profile_text text = {
+		.name = "f", .dir = "/srv/p", .text = (const char *)data, .len = size
+	};
 	struct arena a = { 0 };
 	struct err err[2] = { { 0 }, { 0 } };
 	const struct profile *p[2] = { NULL, NULL };
 	int r[2];
 
 	for (int i = 0; i < 2; i++)
-		r[i] = profile_parse(&a, &src, "f", "/srv/p", (const char *)data, size, &p[i],
-				     &err[i]);
+		r[i] = profile_parse(&a, &src, &text, &p[i], &err[i]);
 	if (r[0] != r[1] || (r[0] != 0) != err[0].set || (r[0] == 0) != (p[0] != NULL))
 		abort();
 	if (r[0] != 0 && (strcmp(err[0].msg, err[1].msg) != 0 || err[0].line != err[1].line ||

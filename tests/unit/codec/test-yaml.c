@@ -28,13 +28,21 @@ static void bad(struct tap *t, const char *text, size_t len, unsigned line, unsi
 	arena_free(&a);
 }
 
+/* How much of a text names it in the output: a part of its first line, in ASCII. */
+static inline int label_len(const char *text)
+{
+	size_t n = strcspn(text, "\r\n#\xc3\xe2\xf4");
+
+	return n < 60 ? (int)n : 60;
+}
+
 static const struct yaml_node *good(struct tap *t, struct arena *a, const char *text, size_t len)
 {
 	struct err err = { 0 };
 	const struct yaml_node *n;
 	int r = parse(a, text, len, &n, &err);
 
-	if (!tap_ok(t, r == 0 && n != NULL, "accepted: %.40s", text))
+	if (!tap_ok(t, r == 0 && n != NULL, "accepted: %.*s", label_len(text), text))
 		printf("# got %u:%u '%s'\n", err.line, err.col, err.msg);
 	return n;
 }

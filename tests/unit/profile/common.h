@@ -14,14 +14,30 @@ static inline struct profile_source common_source(void)
 	};
 }
 
+static inline struct profile_text common_text(const char *text)
+{
+	return (struct profile_text){
+		.name = "p.yaml", .dir = "/srv/p", .text = text, .len = strlen(text)
+	};
+}
+
+/* How much of a text names it in the output: a part of its first line, in ASCII. */
+static inline int label_len(const char *text)
+{
+	size_t n = strcspn(text, "\r\n#\xc3\xe2\xf4");
+
+	return n < 60 ? (int)n : 60;
+}
+
 /* The profile must be refused there, with a message that holds @want. @line 0: no position. */
 static inline void common_bad_from(struct tap *t, const struct profile_source *src,
 				   const char *text, unsigned line, unsigned col, const char *want)
 {
 	struct arena a = { 0 };
 	struct err err = { 0 };
+	const struct profile_text in = common_text(text);
 	const struct profile *p = NULL;
-	int r = profile_parse(&a, src, "p.yaml", "/srv/p", text, strlen(text), &p, &err);
+	int r = profile_parse(&a, src, &in, &p, &err);
 	bool ok = r == -1 && p == NULL && err.line == line && err.col == col &&
 		  strstr(err.msg, want) != NULL &&
 		  err.code == (line == 0 ? ERR_USAGE : ERR_PROFILE) &&
@@ -46,10 +62,11 @@ static inline const struct profile *
 common_good_from(struct tap *t, struct arena *a, const struct profile_source *src, const char *text)
 {
 	struct err err = { 0 };
+	const struct profile_text in = common_text(text);
 	const struct profile *p = NULL;
-	int r = profile_parse(a, src, "p.yaml", "/srv/p", text, strlen(text), &p, &err);
+	int r = profile_parse(a, src, &in, &p, &err);
 
-	if (!tap_ok(t, r == 0 && p != NULL, "accepted: %.60s", text))
+	if (!tap_ok(t, r == 0 && p != NULL, "accepted: %.*s", label_len(text), text))
 		printf("# got %u:%u '%s'\n", err.line, err.col, err.msg);
 	return p;
 }

@@ -18,15 +18,16 @@ static int parse_file(struct arena *a, const struct profile_source *src, const c
 		      const struct profile **p, struct err *err)
 {
 	FD_AUTO fd = open(path_join(a, TEST_PROFILES, name), O_RDONLY | O_CLOEXEC);
+	struct profile_text in = { .name = name, .dir = "/srv/p" };
 	char *text;
-	size_t len;
 
-	if (fd < 0 || io_read_file(fd, PROFILE_BYTES_MAX, a, &text, &len) != 0) {
+	if (fd < 0 || io_read_file(fd, PROFILE_BYTES_MAX, a, &text, &in.len) != 0) {
 		printf("Bail out! cannot read %s\n", name);
 		exit(1);
 	}
 	*p = NULL;
-	return profile_parse(a, src, name, "/srv/p", text, len, p, err);
+	in.text = text;
+	return profile_parse(a, src, &in, p, err);
 }
 
 static void check_broken(struct tap *t, const char *name, const char *at, const char *want)
