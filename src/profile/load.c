@@ -107,7 +107,7 @@ struct opened {
 static int open_source(struct arena *a, const struct profile_source *src, struct opened *o,
 		       struct err *err)
 {
-	struct stat st;
+	struct stat st = { 0 };
 
 	if (src->path == NULL) {
 		o->name = arena_printf(a, "fd:%d", src->fd);

@@ -68,9 +68,12 @@ struct schema_map {
 /* schema_root() - the top of all tables; every key is reachable through ->sub. */
 const struct schema_map *schema_root(void);
 
-/* schema_fail() - an error at a node; -1. */
+/* schema_fail() - an error at a node. The -1 stands here, where the compiler and the
+ * analyser see that nothing goes on after it. */
 #define schema_fail(c, node, ...)                                                                  \
-	err_set_at((c)->err, ERR_PROFILE, (c)->file, (node)->line, (node)->col, __VA_ARGS__)
+	((void)err_set_at((c)->err, ERR_PROFILE, (c)->file, (node)->line, (node)->col,             \
+			  __VA_ARGS__),                                                            \
+	 -1)
 
 struct profile_pos schema_pos(const struct schema_ctx *c, const struct yaml_node *n);
 
