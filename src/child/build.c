@@ -334,11 +334,13 @@ int child_build_tree(struct child_ctx *ctx)
 {
 	const struct plan *plan = ctx->plan;
 	/* Modes are the plan's, to the bit. */
-	const unsigned mask = sys_umask(0);
+	int r = sys_umask(0);
+
+	if (r < 0)
+		return r;
 
 	for (uint32_t i = 0; i < plan->n_ops; i++) {
 		const struct plan_op *op = &plan->ops[i];
-		int r;
 
 		ctx->op = i;
 		if ((unsigned)op->kind >= PLAN_OP_MAX || ops[op->kind] == NULL)
@@ -348,6 +350,5 @@ int child_build_tree(struct child_ctx *ctx)
 			return r;
 	}
 	forget_dir(ctx);
-	(void)sys_umask(mask);
-	return 0;
+	return sys_umask(CHILD_UMASK);
 }

@@ -12,11 +12,19 @@
 struct child_args {
 	const struct plan *plan;
 	int control;  /* this end of the control socket */
-	int stdio[3]; /* what becomes descriptors 0, 1 and 2 */
+	int stdio[3]; /* what becomes descriptors 0, 1 and 2: pipes or the null device, else EBADF
+		       */
 };
 
 /* child_main() - entry point on the new stack; @arg is a struct child_args in memory that
- * crosses clone. Never returns. */
+ * crosses clone. Never returns.
+ *
+ * The supervisor has blocked every signal, and the copy of its own end of the control socket is
+ * closed already: while it is open here, the death of the supervisor is no end of file.
+ *
+ * Thread-local storage must cross too, although nothing here uses it: the kernel writes to the
+ * thread's rseq area in it, rseq(2), and kills the process when it is not mapped. In a static
+ * program it lies in the heap. */
 _Noreturn void child_main(void *arg);
 
 /* child_step_name() - the word for a step in messages. For the supervisor. */

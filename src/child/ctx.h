@@ -10,6 +10,9 @@
 
 #include "child/child.h"
 
+/* Of the command. */
+#define CHILD_UMASK 022
+
 /* File systems of ours that may be written to while the tree is built. */
 #define CHILD_OWN_DEVS_MAX 16
 

@@ -56,7 +56,9 @@ int child_start_session(struct child_ctx *ctx)
 		if (r < 0)
 			return r;
 	}
-	(void)sys_umask(022);
+	r = sys_umask(CHILD_UMASK);
+	if (r < 0)
+		return r;
 	/* Blocked by the supervisor already, so that nothing interrupts a step; the command gets
 	 * an empty mask. */
 	return sys_sigmask_set(~UINT64_C(0));

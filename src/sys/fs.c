@@ -115,9 +115,11 @@ int sys_getcwd(char *buf, size_t size)
 	return (int)sys_call2(SYS_getcwd, sys_arg(buf), (long)size);
 }
 
-unsigned sys_umask(unsigned mask)
+int sys_umask(unsigned mask)
 {
-	return (unsigned)sys_call1(SYS_umask, (long)mask);
+	(void)sys_call1(SYS_umask, (long)mask);
+	/* The answer is the one before. */
+	return sys_call1(SYS_umask, (long)mask) == (long)mask ? 0 : -EPERM;
 }
 
 int sys_dup3(int from, int to, int flags)

@@ -31,7 +31,8 @@ int sys_chdir(const char *path);
 int sys_fchdir(int fd);
 /* sys_getcwd() - length with the NUL, or -errno; "(unreachable)..." is not an error here. */
 int sys_getcwd(char *buf, size_t size);
-unsigned sys_umask(unsigned mask);
+/* sys_umask() - set it, and see that it is set: 0 or -EPERM. */
+int sys_umask(unsigned mask);
 int sys_dup3(int from, int to, int flags);
 /* sys_dup_min() - duplicate to the lowest free number >= @min, close-on-exec. */
 int sys_dup_min(int fd, int min);

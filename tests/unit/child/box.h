@@ -52,6 +52,7 @@ struct box {
 	int control_at; /* number the child's end of the control socket gets, or -1 */
 	struct box_packet ids_token, start_token;
 	void (*before_clone)(struct box *b);
+	void (*after_clone)(struct box *b);
 	void (*before_start)(struct box *b);
 	void (*running)(struct box *b);
 	char *env[4];

@@ -204,9 +204,10 @@ static void stop_here(struct box *b)
 /* Everything below a supervisor that is killed must be gone: each of them holds the pipe. */
 static void test_death(struct tap *t, enum box_caller caller)
 {
-	static const char *const names[] = { "before the start token", "while it runs" };
+	static const char *const names[] = { "before the id maps", "before the start token",
+					     "while it runs" };
 
-	for (int late = 0; late < 2; late++) {
+	for (int late = 0; late < 3; late++) {
 		int hold[2];
 		char c = 0;
 		struct pollfd p;
@@ -222,7 +223,9 @@ static void test_death(struct tap *t, enum box_caller caller)
 			/* The pipe is the sandbox's stderr too. */
 			dup2(hold[1], STDERR_FILENO);
 			b->stdio[2] = STDERR_FILENO;
-			*(late ? &b->running : &b->before_start) = stop_here;
+			*(late == 0   ? &b->after_clone
+			  : late == 1 ? &b->before_start
+				      : &b->running) = stop_here;
 			box_sh(b, "trap '' TERM HUP; (setsid sleep 1000 &); sleep 1000");
 			box_run(b);
 			_exit(1);
