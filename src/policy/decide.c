@@ -95,13 +95,17 @@ static bool decide_floor(const struct profile *p, const struct request *rq, stru
 	return false;
 }
 
+/* A mount cannot leave out the directory that it starts at: what is stricter about that alone
+ * binds the whole tree, while an allow of it grants nothing below. */
 static bool rule_matches_paths(const struct profile_rule *rule, const struct request *rq)
 {
+	bool whole = rq->path_is_file || rule->mode != PROFILE_ALLOW;
+
 	for (size_t i = 0; i < rule->paths.n; i++) {
 		const struct profile_path *p = &rule->paths.v[i];
 
 		if (rq->kind == REQUEST_PATH ? match_path(p, rq->path) :
-					       match_tree(p, rq->path, rq->path_is_file))
+					       match_tree(p, rq->path, whole))
 			return true;
 	}
 	return false;

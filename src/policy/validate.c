@@ -38,9 +38,12 @@ static int rule_paths_validate(const struct profile_sandbox *s, const struct pro
 			return err_set_at(err, ERR_PROFILE, rule->pos.file, rule->pos.line,
 					  rule->pos.col,
 					  "'%s' is finer than the root '%s', and nothing in this "
-					  "version enforces that for programs: make it a root of "
-					  "its own, or move it out of the root",
-					  path->text, root->at);
+					  "version enforces that for programs: %s",
+					  path->text, root->at,
+					  rule->mode == PROFILE_ALLOW ?
+						  "make it a root of its own, or move it out of "
+						  "the root" :
+						  "move it out of the root");
 	}
 	return 0;
 }
