@@ -43,7 +43,7 @@ int sys_openat2(int dirfd, const char *path, uint64_t flags, uint64_t mode, uint
 int sys_file_id(int dirfd, const char *path, unsigned at_flags, struct file_id *ret)
 {
 	const unsigned want = STATX_TYPE | STATX_INO | STATX_MNT_ID;
-	struct statx_answer st;
+	struct statx_answer st = { 0 };
 	long r;
 
 	*ret = (struct file_id){ 0 };
