@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What holds for every caller: the same result as root, as a user and in a user namespace.
 # R044-R046, R052, R056, R057; DESIGN 6.2, 6.3, 6.8, 8.
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 
 # --- the thread itself
@@ -18,8 +18,7 @@ check "the host removes what the sandbox made" rm -r d
 base_profile
 ab -- "$PROBE" ids >"$T/ids" 2>&1
 like "$(cat "$T/ids")" '^ok uid=[1-9][0-9]* euid=[1-9]' "inside, the uid is not 0"
-ab -- "$PROBE" sleep 20 "tok-$$-$CALLER" &
-sup=$!
+ab_start -- "$PROBE" sleep 20 "tok-$$-$CALLER"
 pid=$(host_pid "tok-$$-$CALLER")
 if [ -n "$pid" ]; then
 	uids=$(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$pid/status")
@@ -167,7 +166,7 @@ is "$(ab -- "$PROBE" umask)" "ok 0022" "the umask is 022"
 is "$(umask 077 && ab -- "$PROBE" umask)" "ok 0022" "whatever the caller's"
 like "$(ab -- "$PROBE" rlimit 4)" '^ok 1 1$' "no core files"
 expect_rc 0 "a full scratch is an error of the writer" ab -- sh -c \
-	'! dd if=/dev/zero of=/tmp/b bs=1M count=2048 2>/tmp/e; grep -q "No space" /tmp/e'
+	'dd if=/dev/zero of=/tmp/b bs=1M count=2048 2>&1 | grep -q "No space"'
 expect_rc 1 "nothing of it is there in the next run" ab -- test -e /tmp/b
 no_sandbox_left "no process of a sandbox is left"
 done_testing

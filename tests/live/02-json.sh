@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run --json prints exactly one object, always; --status-fd gives the same without output.
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 
 j() { # RC ARGS...: stdout to $T/j
@@ -38,7 +38,7 @@ j 124 -p "$P" --timeout 200ms -- sh -c 'echo before; sleep 20'
 json_is "$T/j" 'o["status"] == "limit" and o["limit"] == "timeout" and o["timed_out"] is True' "a timeout"
 json_is "$T/j" 'o["output"] == "before\n"' "with what was printed before"
 j 121 -p "$P" --workdir "$T/home" -- true
-json_is "$T/j" 'o["status"] == "blocked" and o["rc"] == 121 and o["error"]["message"]' "blocked"
+json_is "$T/j" 'o["status"] == "denied" and o["rc"] == 121 and o["error"]["layer"] == "sandbox"' "denied by the sandbox"
 j 120 -p "$P" -a stranger -- true
 json_is "$T/j" 'o["status"] == "denied" and o["rc"] == 120 and o["reason"]' "denied"
 json_is "$T/j" 'o["decision"]["code"] == "identity"' "with its code"
@@ -79,11 +79,11 @@ json_is "$T/j" '"out\n" in json.dumps(o).replace("\\n", "\n") and "err\n" in jso
 j 0 -p "$P" -- "$PROBE" spew 3000000
 json_is "$T/j" 'o["truncated"] is True and o["output_bytes"] == 3000000' "the default cap truncates"
 json_is "$T/j" 'len(o["output"]) == 1048576 and set(o["output"]) == {"x"}' "to 1 MiB, and appends nothing"
-base_profile "limits: {output: 1000}"
-j 0 -p "$P" -- "$PROBE" spew 1000
-json_is "$T/j" 'o["truncated"] is False and len(o["output"]) == 1000' "exactly at the cap"
-j 0 -p "$P" -- "$PROBE" spew 1001
-json_is "$T/j" 'o["truncated"] is True and len(o["output"]) == 1000 and o["output_bytes"] == 1001' "one past it"
+base_profile "limits: {output: 1K}"
+j 0 -p "$P" -- "$PROBE" spew 1024
+json_is "$T/j" 'o["truncated"] is False and len(o["output"]) == 1024' "exactly at the cap"
+j 0 -p "$P" -- "$PROBE" spew 1025
+json_is "$T/j" 'o["truncated"] is True and len(o["output"]) == 1024 and o["output_bytes"] == 1025' "one past it"
 base_profile
 ab -- "$PROBE" spew 3000000 >"$T/stream" 2>/dev/null
 is "$(stat -c %s "$T/stream")" 3000000 "streaming has no cap"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The end of the command and the end of its time end the whole tree and close the pipes.
 # P14, P17, P23, P25.
-. "${0%/*}/lib.sh"
+LIVE_PRIVATE=1
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 
 # --- at the end of the command

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Memory of init holds nothing of the profile, the caller's environment or agentbox's argv.
 # DESIGN 6.12. Only root can look.
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers root
 
 # Pieces, so that this script's own text and argv of the reader are no hits.
@@ -24,7 +24,7 @@ permissions:
     me: allow
     other-$M-agent:
       rules:
-        - {operations: [read], paths: ["$WS/$M-rule"], mode: allow}
+        - {operations: [read], paths: ["/elsewhere/$M-rule/**"], mode: allow}
 YAML
 export PARENT_SECRET="$M-environment"
 "$AGENTBOX" run --state "$STATE" -p "$P" -a me --param note="$M-argv" -- "$PROBE" sleep 30 "memtok-$$" &

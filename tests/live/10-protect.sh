@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # protect: known traps at the top level of each root hold for what exists at the start, and
 # nothing is made on the host for it. R087, DESIGN 3.1, 5.4; P100.
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 
 tree() {
@@ -111,8 +111,8 @@ before=$(tree_of "$WS")
 ab -- true
 is "$(tree_of "$WS")" "$before" "a run that does nothing changes nothing"
 for ((i = 0; i < 20; i++)); do
-	ab -- sleep 5 >/dev/null 2>&1 &
-	pid=$!
+	ab_start -- sleep 5 >/dev/null 2>&1
+	pid=$sup
 	sleep "0.0$((i % 10))"
 	kill -9 "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # network: none has a working lo and nothing else; host is the host's, for an agent that may
 # connect.
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 
 cat >"$T/server.py" <<'PY'

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Signals to agentbox reach the command; odd dispositions, children and groups of the caller do
 # not confuse it. P16, P20, P22.
-. "${0%/*}/lib.sh"
+LIVE_PRIVATE=1
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 
 start() { # CMD...: $sup is agentbox, the command has written $WS/up
 	rm -f "$WS/up"
 	: >"$T/out"
-	ab "${ABOPT[@]}" -- "$@" >"$T/out" 2>"$T/err" &
-	sup=$!
+	ab_start "${ABOPT[@]}" -- "$@" >"$T/out" 2>"$T/err"
 	wait_for 10 test -e "$WS/up" || fail "the command starts"
 }
 
@@ -114,7 +114,7 @@ check "nor one to everybody" sh -c "$AGENTBOX run --state $STATE -p $P -- sh -c 
 # --- a storm of signals during start and copy (P16)
 head -c 20000000 /dev/urandom >"$T/big"
 want=$(sha256sum <"$T/big")
-ab -i -- cat <"$T/big" >"$T/copy" 2>"$T/err" &
+"$AGENTBOX" run --state "$STATE" -p "$P" -i -- cat <"$T/big" >"$T/copy" 2>"$T/err" &
 pid=$!
 while kill -WINCH "$pid" 2>/dev/null; do :; done
 wait "$pid"

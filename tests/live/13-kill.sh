@@ -4,7 +4,7 @@
 # process, mount, file or directory. P14, P17-P19, P21, P23, P25, P41, P42.
 LIVE_PRIVATE=1
 LIVE_TIMEOUT=220
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 
 rounds=${KILL_ROUNDS:-500}

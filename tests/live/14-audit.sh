@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The audit: what is written, that nothing runs without it, and that it survives tears and
 # crowds. DESIGN 9.
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 log() {
 	echo "$STATE"/*.jsonl

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Who is denied, how, and that a denial makes no process and no namespace. R005, R006, R014,
 # R016, R019; check and run agree.
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 mkdir -p "$T/data/alice" "$T/data/bob"
 echo n >"$T/data/alice/n"

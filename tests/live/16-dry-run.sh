@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # --dry-run prints the plan and does nothing.
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 before=$(tree_of "$WS")
 expect_rc 0 "a dry run" ab --dry-run -- touch "$WS/ran"

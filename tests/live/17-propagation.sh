@@ -3,7 +3,7 @@
 # Mounts are private in both directions before anything is visible. DESIGN 6.4. Only root can
 # mount; the whole test lives in a mount namespace of its own, whose mounts are made shared.
 LIVE_PRIVATE=1
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers root
 if [ "$LIVE_IS_PRIVATE" != 1 ]; then
 	skip "propagation" "no mount namespace can be made"
@@ -19,9 +19,8 @@ YAML
 # A copy of the namespace that does see it: the control.
 unshare -m --propagation slave sh -c "touch $T/slave-up; while ! test -e $T/mounted; do sleep 0.05; done; sleep 0.2; test -e $T/ro/m/late && touch $T/slave-saw" &
 slave=$!
-ab -- sh -c "touch $WS/up; while ! test -e $WS/mounted; do sleep 0.05; done; sleep 0.2
-ls -A $T/ro/m $WS/m; grep -c 'shared:\|master:\|propagate_from' /proc/self/mountinfo" >"$T/out" 2>"$T/err" &
-sup=$!
+ab_start -- sh -c "touch $WS/up; while ! test -e $WS/mounted; do sleep 0.05; done; sleep 0.2
+ls -A $T/ro/m $WS/m; grep -c 'shared:\|master:\|propagate_from' /proc/self/mountinfo" >"$T/out" 2>"$T/err"
 wait_for 10 test -e "$WS/up" || fail "the command starts"
 wait_for 10 test -e "$T/slave-up"
 mount -t tmpfs tmpfs "$T/ro/m" && touch "$T/ro/m/late"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # No broken profile starts the command. P107.
-. "${0%/*}/lib.sh"
+. "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 n=0
 for f in "$LIVE"/profiles/broken/*; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # lib.sh - what every live test starts with. Needs AGENTBOX and PROBE (the built programs).
 #
-#	. "${0%/*}/lib.sh"
+#	. "$(dirname "$0")/lib.sh" || exit 1
 #	as_callers [root] [user] [nested]	# default: all three
 #	...body, run once for each caller that this machine can give...
 #	done_testing
@@ -164,6 +164,12 @@ ab() {
 	"$AGENTBOX" run --state "$STATE" -p "$P" "$@"
 }
 
+# In the background; $sup is agentbox itself (of a function call, $! is a shell).
+ab_start() {
+	"$AGENTBOX" run --state "$STATE" -p "$P" "$@" &
+	sup=$!
+}
+
 # The text of a profile on stdin becomes $T/NAME.yaml, and P.
 profile() { # NAME
 	P=$T/$1.yaml
@@ -213,20 +219,21 @@ o = json.load(open(sys.argv[1]))
 print(eval(sys.argv[2]))' "$1" "$2" 2>/dev/null
 }
 
-# Processes of a sandbox of this test: in a pid namespace below ours, or with T in their
-# command line, or the program itself by name where nobody else can run it.
+# Processes of a sandbox of this test: in a pid namespace below ours, and with a mount of this
+# test, its directory in their command line or, for init, the program's name and our uid. In a
+# private pid namespace there is no other.
 sandbox_pids() {
-	local own st pid ns uid
+	local own st pid ns
 	own=$(awk '/^NSpid:/ { print NF }' /proc/self/status)
 	for st in /proc/[0-9]*/status; do
 		pid=${st#/proc/}
 		pid=${pid%/status}
 		ns=$(awk '/^NSpid:/ { print NF }' "$st" 2>/dev/null) || continue
 		[ "${ns:-0}" -gt "$own" ] || continue
-		if [ "${LIVE_IS_PRIVATE:-0}" = 1 ] ||
-			tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF "$T" ||
-			tr '\0' ' ' <"/proc/$(awk '/^PPid:/ { print $2 }' "$st" 2>/dev/null)/cmdline" \
-				2>/dev/null | grep -qF "$T"; then
+		if [ "${LIVE_IS_PRIVATE:-0}" = 1 ] || grep -qF "$T" "/proc/$pid/mountinfo" 2>/dev/null ||
+			tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF "$T" ||
+			{ [ "$EUID" != 0 ] && [ -O "/proc/$pid/comm" ] &&
+				[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = agentbox ]; }; then
 			echo "$pid"
 		fi
 	done
@@ -253,7 +260,7 @@ host_pid() { # TOKEN
 		for st in /proc/[0-9]*/status; do
 			pid=${st#/proc/}
 			pid=${pid%/status}
-			if tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | tail -n 1 | grep -qxF "$1" &&
+			if tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline" | tail -n 1 | grep -qxF "$1" &&
 				[ "$(awk '/^NSpid:/ { print NF }' "$st" 2>/dev/null)" -gt "$own" ]; then
 				echo "$pid"
 				return 0
@@ -383,7 +390,7 @@ as_callers() {
 	[ -n "${LIVE_CALLER:-}" ] && { live_body; return; }
 	: "${AGENTBOX:?the built program}" "${PROBE:?the built probe}"
 	local here
-	here=$(cd "${0%/*}" && pwd)
+	here=$(cd "$(dirname "$0")" && pwd)
 	PYTHON=
 	for c in /usr/bin/python3 "$(command -v python3)"; do
 		[ -x "$c" ] && [ -z "$PYTHON" ] && PYTHON=$c

@@ -158,7 +158,7 @@ static int act_key_exec(char **args)
 
 static int act_spew(char **args)
 {
-	char buf[65536];
+	char buf[8192];
 	long left = probe_number(args[0]);
 
 	memset(buf, 'x', sizeof(buf));
