@@ -45,6 +45,20 @@ static void guard_add(struct guards *g, size_t root, struct guard guard)
 	*array_push(g->arena, &g->ret->guards) = guard;
 }
 
+/* A root, or a directory above one, is no target: a link planted in a root would take the root
+ * away from the next run. */
+static bool holds_root(const struct guards *g, const char *at)
+{
+	const struct facts *f = g->in->facts;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		if (f->roots.v[i].present && g->in->access[i].read &&
+		    path_covers(at, f->roots.v[i].root->at))
+			return true;
+	}
+	return false;
+}
+
 /* A link that must not be replaced is covered: a mount sits on the link itself. What it leads to
  * is guarded too when programs can reach it by its own name. A directory cannot be mounted on a
  * link, so a link to one is hidden rather than frozen. */
@@ -58,7 +72,7 @@ static void guard_link(struct guards *g, size_t root, const char *at, enum guard
 	if (r == VIEW_FOUND && t.object.fd >= 0) {
 		bool is_dir = S_ISDIR(t.object.mode);
 
-		if (t.node->kind == VIEW_ROOT)
+		if (t.node->kind == VIEW_ROOT && !holds_root(g, t.path))
 			guard_add(g, t.node->root,
 				  (struct guard){ .at = t.path,
 						  .kind = kind,

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "tap.h"
+#include "world.h"
+
+static int guards(struct world *w, struct resolved *ret, struct err *err)
+{
+	const struct resolve_input in = {
+		.profile = w->profile,
+		.agent = w->agent,
+		.facts = &w->facts,
+		.view = &w->view,
+		.access = w->access,
+	};
+
+	*ret = (struct resolved){ 0 };
+	*err = (struct err){ 0 };
+	return resolve_guards(&w->arena, &in, ret, err);
+}
+
+/* One line for each guard: kind, d for a directory, l for a link, ! in a writable root, path,
+ * "< from". */
+static const char *guards_text(struct world *w)
+{
+	struct resolved r;
+	struct err err;
+	STRBUF_AUTO sb = { 0 };
+
+	if (guards(w, &r, &err) != 0)
+		return arena_printf(&w->arena, "error %s", err.msg);
+	for (size_t i = 0; i < r.guards.n; i++) {
+		const struct guard *g = &r.guards.v[i];
+
+		strbuf_printf(&sb, "%s%s%s%s %s%s%s\n", g->kind == GUARD_HIDE ? "hide" : "freeze",
+			      g->is_dir ? " d" : "", g->is_link ? " l" : "",
+			      g->root_writable ? " !" : "", g->at, g->from != NULL ? " < " : "",
+			      g->from != NULL ? g->from : "");
+	}
+	return arena_strdup(&w->arena, strbuf_str(&sb));
+}
+
+static const char *guards_of(struct world *w, const char *roots)
+{
+	world_roots(w, roots);
+	world_facts(w);
+	return guards_text(w);
+}
+
+static void test_kinds(struct tap *t)
+{
+	struct world w;
+
+	world_open(&w);
+	world_file(&w, "w/.env", 0600);
+	world_file(&w, "w/.env.local", 0600);
+	world_file(&w, "w/.env.example", 0600);
+	world_file(&w, "w/plain", 0600);
+	world_mkdir(&w, "w/.idea");
+	world_file(&w, "w/.npmrc", 0600);
+	world_file(&w, "w/sub/.env", 0600);
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}"),
+		"hide ! /w/.env\n"
+		"hide ! /w/.env.local\n"
+		"freeze d ! /w/.idea\n"
+		"freeze ! /w/.npmrc\n",
+		"files and directories, sorted; deeper ones and exceptions not");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, "w/.env", 0600);
+	world_file(&w, "w/.npmrc", 0600);
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w, mode: ro}"), "hide /w/.env\n",
+		"a read-only root is frozen as it is");
+	world_close(&w);
+	world_open(&w);
+	world_mkdir(&w, "w");
+	world_mkdir(&w, "w/.env");
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}, {path: '@/none', at: /n, optional: true}"),
+		"hide d ! /w/.env\n", "a hidden directory; an absent root has no top");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, ".env", 0600);
+	tap_str(t, guards_of(&w, "{path: '@/.env', at: /x/.env}"), "",
+		"a root that is a protected name is granted");
+	world_close(&w);
+}
+
+static void test_links(struct tap *t)
+{
+	struct world w;
+
+	world_open(&w);
+	world_file(&w, "w/real", 0600);
+	world_file(&w, "w/conf", 0600);
+	world_mkdir(&w, "w/dir");
+	world_mkdir(&w, "w/edit");
+	world_link(&w, "real", "w/.env");
+	world_link(&w, "dir", "w/.env.d");
+	world_link(&w, "nowhere", "w/.env.gone");
+	world_link(&w, "conf", "w/.npmrc");
+	world_link(&w, "edit", "w/.vscode");
+	world_link(&w, "nowhere", "w/.husky");
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}"),
+		"hide l ! /w/.env < /w/real\n"
+		"hide l ! /w/.env.d\n"
+		"hide l ! /w/.env.gone\n"
+		"hide l ! /w/.husky\n"
+		"freeze l ! /w/.npmrc < /w/conf\n"
+		"hide l ! /w/.vscode\n"
+		"freeze ! /w/conf\n"
+		"hide d ! /w/dir\n"
+		"freeze d ! /w/edit\n"
+		"hide ! /w/real\n",
+		"a link is covered, and what it leads to is guarded by its own name");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, "w/real", 0600);
+	world_link(&w, "real", "w/.npmrc");
+	world_link(&w, "real", "w/.env");
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w, mode: ro}"),
+		"hide l /w/.env < /w/real\nhide /w/real\n", "in a read-only root links stay");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, "other/secret", 0600);
+	world_file(&w, "usr/conf", 0600);
+	world_file(&w, "gone/x", 0600);
+	world_link(&w, "/o/secret", "w/.env");
+	world_link(&w, "/usr/conf", "w/.npmrc");
+	world_link(&w, "@/gone/x", "w/.netrc");
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}, {path: '@/other', at: /o, mode: ro}"),
+		"hide /o/secret\n"
+		"hide l ! /w/.env < /o/secret\n"
+		"hide l ! /w/.netrc\n"
+		"freeze l ! /w/.npmrc < /usr/conf\n",
+		"targets in another root, in the base and outside");
+	world_close(&w);
+}
+
+/* A link planted in a root must not take the root away from the next run. */
+static void test_link_to_root(struct tap *t)
+{
+	struct world w;
+
+	world_open(&w);
+	world_mkdir(&w, "w/in");
+	world_link(&w, ".", "w/.env");
+	world_link(&w, ".", "w/.vscode");
+	world_link(&w, "..", "w/in/.env");
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}, {path: '@/w/in', at: /w/in}"),
+		"hide l ! /w/.env\n"
+		"hide l ! /w/.vscode\n"
+		"hide l ! /w/in/.env\n",
+		"a link to the root itself, or above it, is covered and not followed");
+	world_close(&w);
+}
+
+static void test_git(struct tap *t)
+{
+	struct world w;
+
+	world_open(&w);
+	world_file(&w, "w/.git/config", 0600);
+	world_file(&w, "w/.git/hooks/pre-commit", 0700);
+	world_file(&w, "w/.git/index", 0600);
+	world_file(&w, "w/.git/commondir", 0600);
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}"),
+		"freeze ! /w/.git/commondir\n"
+		"freeze ! /w/.git/config\n"
+		"freeze d ! /w/.git/hooks\n",
+		"a work tree: what programs outside act on");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, "w/.git", 0600);
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}"), "freeze ! /w/.git\n",
+		"a linked work tree: the file that says where");
+	world_close(&w);
+	world_open(&w);
+	world_mkdir(&w, "w/g");
+	world_link(&w, "g", "w/.git");
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}"),
+		"hide l ! /w/.git\nfreeze d ! /w/g\n", "a link to a directory");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, "w/.git/config", 0600);
+	world_mkdir(&w, "w/.git/hooks");
+	world_parse(&w, "sandbox: {roots: [{path: '@/w', at: /w}], protect: {except: [.git/hooks]}}\n"
+			"permissions: {agents: {me: allow}}\n");
+	world_facts(&w);
+	tap_str(t, guards_text(&w), "freeze ! /w/.git/config\n", "an exception for one of them");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, "w/.git/config", 0600);
+	world_file(&w, "w/.env", 0600);
+	world_file(&w, "w/mine", 0600);
+	world_mkdir(&w, "w/out");
+	world_parse(&w, "sandbox: {roots: [{path: '@/w', at: /w}],"
+			" protect: {hide: ['m*'], freeze: [out], except: [.git, .env]}}\n"
+			"permissions: {agents: {me: allow}}\n");
+	world_facts(&w);
+	tap_str(t, guards_text(&w), "hide ! /w/mine\nfreeze d ! /w/out\n",
+		"exceptions for all of it, and names of the profile's own");
+	world_close(&w);
+}
+
+static void test_overlap(struct tap *t)
+{
+	struct world w;
+
+	world_open(&w);
+	world_file(&w, "w/.env/x", 0600);
+	world_link(&w, ".env/x", "w/.npmrc");
+	world_file(&w, "w/.idea/y", 0600);
+	world_link(&w, ".idea/y", "w/.netrc");
+	world_link(&w, ".idea/y", "w/.yarnrc.yml");
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}"),
+		"hide d ! /w/.env\n"
+		"freeze d ! /w/.idea\n"
+		"hide ! /w/.idea/y\n"
+		"hide l ! /w/.netrc < /w/.idea/y\n"
+		"freeze l ! /w/.npmrc < /w/.env/x\n"
+		"freeze l ! /w/.yarnrc.yml < /w/.idea/y\n",
+		"nothing below what is hidden; hide below a freeze; hide beats freeze");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, "w/.idea/z", 0600);
+	world_file(&w, "w/.idea/.env", 0600);
+	world_file(&w, "w/in/.env", 0600);
+	world_file(&w, "other/.npmrc", 0600);
+	tap_str(t,
+		guards_of(&w, "{path: '@/w', at: /w}, {path: '@/w/.idea', at: /w/.idea},"
+			      "{path: '@/other', at: /w/in}"),
+		"hide ! /w/.idea/.env\nfreeze ! /w/in/.npmrc\n",
+		"each nested root has its own top, and shadows what is below it");
+	world_close(&w);
+}
+
+static void file_add(struct world *w, const char *rel, nlink_t nlink)
+{
+	struct profile *p = arena_new(&w->arena, struct profile);
+	struct stat st;
+	struct profile_file *f;
+
+	*p = *w->profile;
+	f = array_push(&w->arena, &p->files);
+	if (stat(world_path(w, rel), &st) != 0)
+		abort();
+	*f = (struct profile_file){ .name = rel, .real = world_path(w, rel), .dev = st.st_dev,
+				    .ino = st.st_ino, .nlink = nlink };
+	w->profile = p;
+}
+
+static void test_profile(struct tap *t)
+{
+	struct world w;
+
+	world_open(&w);
+	world_file(&w, "w/conf/p.yaml", 0600);
+	world_file(&w, "elsewhere/q.yaml", 0600);
+	world_roots(&w, "{path: '@/w', at: /w}, {path: '@/w', at: /again, mode: ro}");
+	file_add(&w, "w/conf/p.yaml", 1);
+	file_add(&w, "elsewhere/q.yaml", 5);
+	world_facts(&w);
+	tap_str(t, guards_text(&w), "hide /again/conf/p.yaml\nhide ! /w/conf/p.yaml\n",
+		"a profile in a root is hidden under each of its names; one outside is not");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, "w/p.yaml", 0600);
+	world_roots(&w, "{path: '@/w', at: /w}");
+	file_add(&w, "w/p.yaml", 2);
+	world_facts(&w);
+	tap_ok(t, strstr(guards_text(&w), "error") != NULL &&
+			  strstr(guards_text(&w), "2 names (hard links)") != NULL,
+	       "one with two names cannot be hidden");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, "p.yaml", 0600);
+	world_roots(&w, "{path: '@/p.yaml', at: /p.yaml}");
+	file_add(&w, "p.yaml", 1);
+	world_facts(&w);
+	tap_ok(t, strstr(guards_text(&w), "is a file of agentbox itself") != NULL,
+	       "one that is a root is refused");
+	world_close(&w);
+	world_open(&w);
+	world_file(&w, "w/p.yaml", 0600);
+	world_parse(&w, "sandbox: {roots: [{path: '@/w', at: /w}]}\n"
+			"permissions: {agents: {me: {rules: []}}}\n");
+	file_add(&w, "w/p.yaml", 2);
+	world_facts(&w);
+	tap_str(t, guards_text(&w), "", "in a root that is not mounted there is nothing to hide");
+	world_close(&w);
+}
+
+static void test_binary(struct tap *t)
+{
+	struct world w;
+
+	world_open(&w);
+	world_file(&w, "w/bin/agentbox", 0755);
+	world_roots(&w, "{path: '@/w', at: /w}, {path: '@/w', at: /ro, mode: ro}");
+	world_facts(&w);
+	close(w.facts.self.fd);
+	if (facts_object_open(&w.arena, AT_FDCWD, world_path(&w, "w/bin/agentbox"), true,
+			      &w.facts.self) != 0)
+		abort();
+	tap_str(t, guards_text(&w), "freeze ! /w/bin/agentbox\n",
+		"the running binary is frozen where it could be written");
+	world_close(&w);
+}
+
+static void test_ids(struct tap *t)
+{
+	struct resolved r;
+	struct err err;
+	struct stat st;
+	struct world w;
+
+	world_open(&w);
+	world_file(&w, "w/real", 0600);
+	world_link(&w, "real", "w/.env");
+	world_roots(&w, "{path: '@/w', at: /w}");
+	world_facts(&w);
+	tap_int(t, guards(&w, &r, &err), 0, "a link and its target");
+	tap_ok(t, r.guards.n == 2 && lstat(world_path(&w, "w/.env"), &st) == 0 &&
+			  r.guards.v[0].id.ino == st.st_ino && S_ISLNK(r.guards.v[0].id.type),
+	       "the link's guard names the link");
+	tap_ok(t, r.guards.n == 2 && lstat(world_path(&w, "w/real"), &st) == 0 &&
+			  r.guards.v[1].id.ino == st.st_ino && S_ISREG(r.guards.v[1].id.type),
+	       "the target's the target");
+	tap_str(t, r.guards.v[0].root_at, "/w", "and the root they are in");
+	world_close(&w);
+}
+
+int main(void)
+{
+	struct tap t = { 0 };
+
+	test_kinds(&t);
+	test_links(&t);
+	test_link_to_root(&t);
+	test_git(&t);
+	test_overlap(&t);
+	test_profile(&t);
+	test_binary(&t);
+	test_ids(&t);
+	return tap_done(&t);
+}
