@@ -186,14 +186,24 @@ static void test_capture_limit(struct tap *t, uint64_t limit)
 
 /* --- the end of everything inside --- */
 
+/* A time to sleep that no other test sleeps. */
+static const char *needle(char buf[32])
+{
+	(void)snprintf(buf, 32, "1000.%d25", (int)getpid());
+	return buf;
+}
+
 static void test_timeout(struct tap *t)
 {
+	char script[256], n[32];
 	struct outcome o;
 	struct box b;
 
-	box_init(&b,
-		 "trap '' TERM; setsid sh -c 'trap \"\" TERM; while :; do sleep 1000.25; done' & "
-		 "echo up; while :; do sleep 1000.25; done");
+	(void)snprintf(script, sizeof(script),
+		       "trap '' TERM; n=%s; setsid sh -c \"trap '' TERM; while :; do sleep $n; "
+		       "done\" & echo up; while :; do sleep $n; done",
+		       needle(n));
+	box_init(&b, script);
 	b.plan.timeout_ms = 300;
 	(void)box_run(&b, NULL, 0, &o);
 	tap_ok(t, o.status == OUTCOME_LIMIT && o.timed_out && !o.has_exit && o.started,
@@ -202,7 +212,7 @@ static void test_timeout(struct tap *t)
 	tap_int(t, outcome_rc(&o), 124, "exit status");
 	tap_ok(t, o.wall_ms >= 590 && o.wall_ms < 3000, "after timeout and grace: %llu ms",
 	       (unsigned long long)o.wall_ms);
-	tap_ok(t, box_find("1000.25") < 0, "nothing is left");
+	tap_ok(t, box_find(n) < 0, "nothing is left");
 	outcome_free(&o);
 	box_free(&b);
 
@@ -228,19 +238,22 @@ static void test_timeout(struct tap *t)
 /* Background processes neither outlive the command nor hold the pipes. */
 static void test_daemons(struct tap *t)
 {
+	char script[256], n[32];
 	long long began;
 	struct outcome o;
 	struct box b;
 
-	box_init(&b,
-		 "for i in 1 2 3 4 5; do setsid sh -c 'trap \"\" TERM HUP; sleep 1000.5' & done; "
-		 "sleep 0.1; echo done; exit 6");
+	(void)snprintf(script, sizeof(script),
+		       "for i in 1 2 3 4 5; do setsid sh -c 'trap \"\" TERM HUP; sleep %s' & done; "
+		       "sleep 0.1; echo done; exit 6",
+		       needle(n));
+	box_init(&b, script);
 	began = box_now_ms();
 	(void)box_run(&b, NULL, 0, &o);
 	tap_ok(t, box_now_ms() - began < 3000, "returns at once");
 	tap_int(t, outcome_rc(&o), 6, "with the command's status");
 	tap_str(t, strbuf_str(&o.output[0]), "done\n", "with its output");
-	tap_ok(t, box_find("1000.5") < 0, "nothing is left");
+	tap_ok(t, box_find(n) < 0, "nothing is left");
 	outcome_free(&o);
 	box_free(&b);
 }
