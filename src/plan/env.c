@@ -58,6 +58,15 @@ static void env_put(struct env *e, const char *name, size_t name_len, const char
 	*array_push(e->arena, &e->vars) = var;
 }
 
+static bool env_has(const struct env *e, const char *name)
+{
+	for (size_t i = 0; i < e->vars.n; i++) {
+		if (var_value(e->vars.v[i], name) != NULL)
+			return true;
+	}
+	return false;
+}
+
 bool plan_env_is_secret(const char *name)
 {
 	char upper[128];
@@ -102,8 +111,10 @@ static void env_pass(struct env *e, char *const *environ, const char *pattern)
 		if (environ[i][n] != '=' || n == 0 || !match_name(pattern, environ[i], n))
 			continue;
 		name = arena_strndup(e->arena, environ[i], n);
-		if (is_pattern(pattern) &&
-		    (plan_env_is_secret(name) || value_is_secret(environ[i] + n + 1)))
+		/* A pattern takes no secret, and nothing that has a value of ours: HOME and PATH of
+		 * the caller lead nowhere inside. */
+		if (is_pattern(pattern) && (env_has(e, name) || plan_env_is_secret(name) ||
+					    value_is_secret(environ[i] + n + 1)))
 			continue;
 		env_put(e, name, n, environ[i] + n + 1);
 	}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/strbuf.h"
+#include "hand.h"
+#include "tap.h"
+
+#define FIXED                                                                                      \
+	"HOME=/home/agent USER=agent LOGNAME=agent SHELL=/bin/sh TMPDIR=/tmp container=agentbox"
+#define SYSTEM "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* The command's environment, joined by spaces. @env: the sandbox's env block; @caller: variables
+ * separated by spaces; @pass: one --env or NULL. */
+static const char *env_of(struct arena *a, const char *env, const char *caller, const char *pass)
+{
+	const char *const passes[] = { pass };
+	const char *text = arena_printf(
+		a, "sandbox: {roots: [/w], env: {%s}}\npermissions: {agents: {me: allow}}\n", env);
+	char *copy = arena_strdup(a, caller);
+	char *save = NULL;
+	char *environ_in[32] = { NULL };
+	size_t n = 0;
+	struct hand_options o = { .environ = environ_in,
+				  .env_pass = passes,
+				  .n_env_pass = pass != NULL };
+	struct hand h;
+	STRBUF_AUTO sb = { 0 };
+
+	for (char *v = strtok_r(copy, " ", &save); v != NULL && n < 31;
+	     v = strtok_r(NULL, " ", &save))
+		environ_in[n++] = v;
+	if (hand_load(&h, text, strlen(text)) != 0)
+		return arena_printf(a, "profile: %s", h.err.msg);
+	hand_facts(&h, &o);
+	if (hand_compile(&h) != 0)
+		return arena_printf(a, "plan: %s", h.err.msg);
+	for (size_t i = 0; h.plan->envp[i] != NULL; i++)
+		strbuf_printf(&sb, "%s%s", i > 0 ? " " : "", h.plan->envp[i]);
+	hand_free(&h);
+	return arena_strdup(a, strbuf_str(&sb));
+}
+
+struct row {
+	const char *what;
+	const char *env, *caller, *pass;
+	const char *want;
+};
+
+static const struct row rows[] = {
+	{ "nothing but the minimum", "", "", NULL, SYSTEM " " FIXED },
+	{ "what nobody asked for stays outside", "", "SECRET=x FOO=y HOME=/root USER=root", NULL,
+	  SYSTEM " " FIXED },
+	{ "language, terminal, time zone", "", "LANG=C LC_ALL=C LC_TIME=de TERM=vt TZ=UTC LCX=no",
+	  NULL, SYSTEM " " FIXED " LANG=C LC_ALL=C LC_TIME=de TERM=vt TZ=UTC" },
+	{ "the fixed part is not the caller's", "", "SHELL=/bin/zsh TMPDIR=/x container=docker", NULL,
+	  SYSTEM " " FIXED },
+	/* PATH */
+	{ "PATH: entries in the base, in order", "", "PATH=/usr/bin:/home/u/bin:/opt/x/bin:/bin", NULL,
+	  "PATH=/usr/bin:/opt/x/bin:/bin " FIXED },
+	{ "PATH: empty and relative entries go", "", "PATH=:/usr/bin:.:bin:", NULL,
+	  "PATH=/usr/bin " FIXED },
+	{ "PATH: what is not canonical goes", "", "PATH=/usr/../w:/usr/bin/:/usr//bin:/usr/bin", NULL,
+	  "PATH=/usr/bin " FIXED },
+	{ "PATH: a neighbour of the base goes", "", "PATH=/usrx:/optics:/usr/bin", NULL,
+	  "PATH=/usr/bin " FIXED },
+	{ "PATH: a part of the base that is absent goes", "", "PATH=/lib32/x:/usr/bin", NULL,
+	  "PATH=/usr/bin " FIXED },
+	{ "PATH: nothing left is the system's", "", "PATH=/w/bin:/home/u/bin", NULL,
+	  SYSTEM " " FIXED },
+	{ "PATH: empty is the system's", "", "PATH=", NULL, SYSTEM " " FIXED },
+	/* pass */
+	{ "pass: a name", "pass: [FOO]", "FOO=1 FOOD=2 foo=3", NULL, SYSTEM " " FIXED " FOO=1" },
+	{ "pass: one that is not set", "pass: [FOO]", "BAR=1", NULL, SYSTEM " " FIXED },
+	{ "pass: an empty value", "pass: [FOO]", "FOO=", NULL, SYSTEM " " FIXED " FOO=" },
+	{ "pass: a pattern", "pass: ['CI_*']", "CI_A=1 CI_B=2 CI=3 XCI_=4", NULL,
+	  SYSTEM " " FIXED " CI_A=1 CI_B=2" },
+	{ "pass: a pattern never takes a secret name", "pass: ['CI_*']",
+	  "CI_TOKEN=1 CI_KEYS=1 CI_my_secret=1 CI_PASSWORD=1 CI_CREDENTIALS=1 CI_DSN=1 CI_OK=1", NULL,
+	  SYSTEM " " FIXED " CI_OK=1" },
+	{ "pass: a secret by its very name", "pass: [CI_TOKEN]", "CI_TOKEN=1", NULL,
+	  SYSTEM " " FIXED " CI_TOKEN=1" },
+	{ "pass: a pattern never takes a URL with a password", "pass: ['CI_*']",
+	  "CI_A=https://u:p@h/x CI_B=https://h/x CI_C=https://u@h/x CI_D=https://h/u:p@x "
+	  "CI_E=postgres://u:p@h",
+	  NULL, SYSTEM " " FIXED " CI_B=https://h/x CI_C=https://u@h/x CI_D=https://h/u:p@x" },
+	{ "pass: such a URL by its very name", "pass: [CI_A]", "CI_A=https://u:p@h/x", NULL,
+	  SYSTEM " " FIXED " CI_A=https://u:p@h/x" },
+	{ "pass: what is no variable is passed over", "pass: ['*']", "novalue =x A=1", NULL,
+	  SYSTEM " " FIXED " A=1" },
+	{ "pass: a pattern leaves the minimum alone", "pass: ['*']",
+	  "HOME=/root PATH=/w:/usr/bin USER=root TMPDIR=/x SHELL=/z A=1", NULL,
+	  "PATH=/usr/bin " FIXED " A=1" },
+	{ "pass: a name does not", "pass: [HOME]", "HOME=/root", NULL,
+	  SYSTEM " HOME=/root USER=agent LOGNAME=agent SHELL=/bin/sh TMPDIR=/tmp"
+		 " container=agentbox" },
+	{ "--env: a name", "", "FOO=1 BAR=2", "FOO", SYSTEM " " FIXED " FOO=1" },
+	{ "--env: a secret, which is named", "", "MY_TOKEN=1", "MY_TOKEN",
+	  SYSTEM " " FIXED " MY_TOKEN=1" },
+	/* set, deny */
+	{ "set", "set: {A: '1', B: x=y}", "A=0", NULL, SYSTEM " " FIXED " A=1 B=x=y" },
+	{ "set beats pass", "pass: [A], set: {A: '1'}", "A=0", NULL, SYSTEM " " FIXED " A=1" },
+	{ "set beats the minimum", "set: {HOME: /w}", "", NULL,
+	  SYSTEM " HOME=/w USER=agent LOGNAME=agent SHELL=/bin/sh TMPDIR=/tmp container=agentbox" },
+	{ "a longer name is another", "set: {HOMER: x, HOM: y}", "", NULL,
+	  SYSTEM " " FIXED " HOMER=x HOM=y" },
+	{ "deny beats set, pass, --env and the minimum", "pass: [A], set: {B: x}, deny: [A, B, C, SHELL]",
+	  "A=1 C=2", "C",
+	  SYSTEM " HOME=/home/agent USER=agent LOGNAME=agent TMPDIR=/tmp container=agentbox" },
+	{ "deny by pattern", "set: {LD_PRELOAD: x, LD_AUDIT: y, LDX: z}, deny: ['LD_*']", "", NULL,
+	  SYSTEM " " FIXED " LDX=z" },
+};
+
+static void test_secret_names(struct tap *t)
+{
+	static const struct {
+		const char *name;
+		bool want;
+	} names[] = {
+		{ "HOME", false },     { "PATHS", false },	{ "API_KEY", true },
+		{ "apikey", true },    { "Token", true },	{ "GITHUB_TOKEN", true },
+		{ "TOKENS", true },    { "MY_SECRET_X", true },	{ "PASSWD", true },
+		{ "PASSWORD", true },  { "passphrase", true },	{ "CREDENTIALS", true },
+		{ "SENTRY_DSN", true }, { "TOK", false },	{ "", false },
+	};
+	char name[129];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		tap_ok(t, plan_env_is_secret(names[i].name) == names[i].want, "'%s' is %sa secret",
+		       names[i].name, names[i].want ? "" : "not ");
+	memset(name, 'A', sizeof(name));
+	name[127] = '\0';
+	tap_ok(t, !plan_env_is_secret(name), "127 bytes are read");
+	name[127] = 'A';
+	name[128] = '\0';
+	tap_ok(t, plan_env_is_secret(name), "128 are taken for the worse");
+}
+
+int main(void)
+{
+	struct tap t = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct arena a = { 0 };
+
+		tap_str(&t, env_of(&a, rows[i].env, rows[i].caller, rows[i].pass), rows[i].want,
+			rows[i].what);
+		arena_free(&a);
+	}
+	test_secret_names(&t);
+	return tap_done(&t);
+}
