@@ -149,7 +149,7 @@ static void loop_control(struct loop *l)
 {
 	struct child_report r;
 
-	while (!l->control_eof) {
+	while (!l->control_eof && !l->reported) {
 		int got = control_recv(l->s->child.control, &r);
 
 		if (got == 0)
@@ -360,7 +360,8 @@ static void loop_watch(struct loop *l)
 {
 	const struct supervisor *s = l->s;
 
-	slot_set(&l->fds[SLOT_CONTROL], l->control_eof ? -1 : s->child.control);
+	/* After its last report init has nothing more to say. */
+	slot_set(&l->fds[SLOT_CONTROL], l->control_eof || l->reported ? -1 : s->child.control);
 	slot_set(&l->fds[SLOT_PIDFD], s->child.pidfd);
 	slot_set(&l->fds[SLOT_SIGNALS], s->signals.fd);
 	for (size_t i = 0; i < ARRAY_SIZE(s->io.pumps); i++)

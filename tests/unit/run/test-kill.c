@@ -3,6 +3,7 @@
  * process of its own here: a fork of the test that calls run_plan(). */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -375,23 +376,29 @@ static _Noreturn void memory_super(struct tale *tale, const struct opts *opts)
 {
 	struct arena host = { .kind = ARENA_HOST };
 	char text[64], frame[64];
-	char *heap;
+	char *heap, *block;
 
 	marker_make(text, sizeof(text), "environment");
 	(void)setenv("AGENTBOX_TEST", text, 1);
 	marker_make(text, sizeof(text), "heap");
 	heap = strdup(text);
+	/* As the program does at its start: blocks of any size come from the break. */
+	(void)mallopt(M_MMAP_MAX, 0);
+	block = calloc(1, 1024 * 1024);
+	if (block == NULL)
+		abort();
+	marker_make(block + 500000, 64, "block");
 	marker_make(text, sizeof(text), "arena");
 	(void)arena_strdup(&host, text);
 	marker_make(frame, sizeof(frame), "stack");
 	explicit_bzero(text, sizeof(text));
-	__asm__ volatile("" : : "r"(heap), "r"(frame) : "memory");
+	__asm__ volatile("" : : "r"(heap), "r"(block), "r"(frame) : "memory");
 	super_main(tale, "MARK=plan; sleep $n", opts);
 }
 
 static void test_memory(struct tap *t, char **argv)
 {
-	static const char *const words[] = { "environment", "heap", "arena", "stack" };
+	static const char *const words[] = { "environment", "heap", "block", "arena", "stack" };
 	struct opts opts = { .n = needle(17), .grace_ms = 300 };
 	struct super s;
 	char marker[64];
