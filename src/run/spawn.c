@@ -65,7 +65,7 @@
 #define STACK_REACH ((uintptr_t)64 * 1024 * 1024)
 
 /* First byte behind the program's data, ld(1). */
-extern char _end[];
+extern const char _end[];
 
 struct spawn_top {
 	struct child_args args;

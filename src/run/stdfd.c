@@ -201,7 +201,7 @@ static int output_pump(struct stdfd_set *set, int i, const struct plan *plan, in
 		       enum pump_far kind, struct strbuf *sink, struct err *err)
 {
 	struct pump *p;
-	int near;
+	int near = -1;
 
 	if (child_pipe(i, plan, &near, &set->child[i], err) != 0)
 		return -1;
@@ -219,7 +219,7 @@ static int open_input(struct stdfd_set *set, const struct plan *plan, const stru
 	struct std_look look = { .class = STD_CLOSED };
 	int fd = opt->caller_stdio[0];
 	struct pump *p;
-	int near;
+	int near = -1;
 
 	if (opt->stdin_mode == RUN_STDIN_CALLER)
 		std_look(fd, &look);
