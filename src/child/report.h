@@ -27,7 +27,7 @@ struct child_order {
 enum child_report_kind {
 	CHILD_REPORT_NONE = 0,
 	CHILD_REPORT_FAILED, /* a step failed: step, op, errnum; nothing ran */
-	CHILD_REPORT_READY,  /* every step is done; waiting for CHILD_ORDER_START */
+	CHILD_REPORT_READY,  /* every step is done, CHILD_ORDER_START is not there yet */
 	CHILD_REPORT_EXEC,   /* execve succeeded: the command runs */
 	CHILD_REPORT_NOEXEC, /* execve failed: errnum; nothing ran */
 	CHILD_REPORT_EXITED, /* the command ended: status and usage */

@@ -28,6 +28,8 @@
 #include "run/supervisor.h"
 
 #define TICK_MS 250
+/* How long the child may take to build the sandbox. */
+#define BUILD_MS 10000
 /* Init ends itself at once after its report; then the kernel kills what is left. */
 #define ENDING_MS 2000
 /* After a limit or a signal: how long a reader of our output may take without reading. */
@@ -118,6 +120,12 @@ static void loop_report(struct loop *l, const struct child_report *r)
 		if (!first)
 			break;
 		o->started = true;
+		if (l->state == LOOP_RUNNING)
+			l->deadline = 0;
+		return;
+	case CHILD_REPORT_READY: /* built, and the order to start on its way */
+		if (!first)
+			break;
 		return;
 	case CHILD_REPORT_NOEXEC:
 		if (!first)
@@ -139,7 +147,7 @@ static void loop_report(struct loop *l, const struct child_report *r)
 		l->exited = *r;
 		loop_ending(l);
 		return;
-	default: /* READY came before the start; other values do not get here */
+	default: /* other values do not get here */
 		break;
 	}
 	loop_protocol_error(l);
@@ -241,8 +249,14 @@ static void loop_deadlines(struct loop *l)
 	if (l->deadline == 0 || l->clock < l->deadline)
 		return;
 	switch (l->state) {
-	case LOOP_RUNNING:
 	case LOOP_DONE:
+		break;
+	case LOOP_RUNNING: /* the command is not there yet: only then is there a deadline */
+		if (!l->s->o->err.set)
+			(void)err_set(&l->s->o->err, ERR_HOST, ETIMEDOUT,
+				      "the sandbox was not built within %d seconds",
+				      BUILD_MS / 1000);
+		loop_kill(l);
 		break;
 	case LOOP_TERM:
 	case LOOP_ENDING:
@@ -453,6 +467,7 @@ void loop_run(struct supervisor *s)
 	l.fds = calloc(SLOT_ATTACHED + s->n_attached, sizeof(*l.fds));
 	if (l.fds == NULL)
 		abort();
+	l.deadline = BUILD_MS;
 	while (l.state != LOOP_DONE)
 		loop_turn(&l);
 	loop_lost_output(&l);

@@ -6,16 +6,14 @@
  *   id maps, IDS_WRITTEN ------------------> identity, tree, privileges
  *   sources again, by mount id too           |
  *   after_clone of each attachment           |
- *   <--------------------------------------- READY (or FAILED)
- *   START ---------------------------------> the command
+ *   START ---------------------------------> the command, once every step is done
  *
  * Whatever fails before START ends the child; it waits for the exact token and knows no other
- * way on. The mount ids are compared here and not in the child because a clone of the mount
+ * way on. The order waits in the socket until the child has done every step: neither side stands
+ * still for the other, and a step that fails is reported to the loop. The mount ids are compared here and not in the child because a clone of the mount
  * namespace numbers its mounts anew; done while the child builds, it costs no time. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <time.h>
 
 #include "base/fd.h"
@@ -24,9 +22,6 @@
 #include "run/idmap.h"
 #include "run/supervisor.h"
 #include "sys/fs.h"
-
-/* How long the child may take to build the sandbox. */
-#define READY_MS 10000
 
 uint64_t supervisor_now_ms(void)
 {
@@ -96,57 +91,11 @@ static int start_attachments(struct supervisor *s, struct err *err)
 	return 0;
 }
 
-static int start_signals(struct supervisor *s, struct err *err)
-{
-	int signo;
-
-	while ((signo = signals_next(&s->signals)) != 0) {
-		if (signo == SIGUSR1 || signo == SIGUSR2 || signo == SIGCONT)
-			continue;
-		s->o->got_signal = signo;
-		return err_set(err, ERR_REQUEST, 0, "interrupted before the command was started");
-	}
-	return 0;
-}
-
-static int start_wait_ready(struct supervisor *s, struct err *err)
-{
-	uint64_t deadline = supervisor_now_ms() + READY_MS;
-	struct child_report r;
-
-	for (;;) {
-		struct pollfd pfd[] = { { .fd = s->child.control, .events = POLLIN },
-					{ .fd = s->child.pidfd, .events = POLLIN },
-					{ .fd = s->signals.fd, .events = POLLIN } };
-		uint64_t now = supervisor_now_ms();
-		int got;
-
-		if (now >= deadline)
-			return err_set(err, ERR_HOST, ETIMEDOUT,
-				       "the sandbox was not built within %d seconds",
-				       READY_MS / 1000);
-		if (poll(pfd, ARRAY_SIZE(pfd), (int)(deadline - now)) < 0 && errno != EINTR)
-			return err_set(err, ERR_HOST, errno, "cannot wait for the sandbox");
-		if (start_signals(s, err) != 0)
-			return -1;
-		got = control_recv(s->child.control, &r);
-		if (got == 1 && r.kind == CHILD_REPORT_READY)
-			return 0;
-		if (got == 1 && r.kind == CHILD_REPORT_FAILED)
-			return blame_step(err, s->plan, &r);
-		if (got == -EPIPE || (got == 0 && (pfd[1].revents & POLLIN) != 0))
-			return child_gone(s, err);
-		if (got != 0)
-			return err_set(err, ERR_INTERNAL, EPROTO,
-				       "the sandbox sent a wrong report while it was being built");
-	}
-}
-
 static int start_steps(struct supervisor *s, struct err *err)
 {
 	if (idmap_write(s->child.pid, &s->plan->ids, err) != 0 ||
 	    start_order(s, CHILD_ORDER_IDS_WRITTEN, err) != 0 || start_check_sources(s, err) != 0 ||
-	    start_attachments(s, err) != 0 || start_wait_ready(s, err) != 0)
+	    start_attachments(s, err) != 0)
 		return -1;
 	return start_order(s, CHILD_ORDER_START, err);
 }

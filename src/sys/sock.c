@@ -30,6 +30,13 @@ ssize_t sys_recv(int fd, void *buf, size_t len)
 	return r;
 }
 
+bool sys_recv_waiting(int fd)
+{
+	char c;
+
+	return sys_call6(SYS_recvfrom, fd, sys_arg(&c), 1, MSG_PEEK | MSG_DONTWAIT, 0, 0) >= 0;
+}
+
 void sys_recv_end(int fd)
 {
 	char packet[16];
