@@ -134,6 +134,23 @@ static void build_base(struct plan_builder *b)
 			path_join(b->scratch, "/etc", f->etc_masked.v[i].name), ATTRS_DATA);
 }
 
+static bool root_is_mounted(const struct plan_builder *b, size_t i)
+{
+	return b->rq->facts->roots.v[i].present && b->rq->access[i].read;
+}
+
+/* A link for old programs, unless a root needs a directory there. */
+static void build_var_link(struct plan_builder *b, const char *at, const char *text)
+{
+	const struct facts *f = b->rq->facts;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		if (root_is_mounted(b, i) && path_covers(at, f->roots.v[i].root->at))
+			return;
+	}
+	op_symlink(b, at, text);
+}
+
 /* The parts of the one scratch file system: programs may fill it, not the host. */
 static void build_scratch(struct plan_builder *b)
 {
@@ -150,8 +167,8 @@ static void build_scratch(struct plan_builder *b)
 	op_mkdir(b, "/run", 0755);
 	op_mkdir(b, "/var", 0755);
 	op_mkdir(b, "/home", 0755);
-	op_symlink(b, "/var/run", "/run");
-	op_symlink(b, "/var/lock", "/run/lock");
+	build_var_link(b, "/var/run", "/run");
+	build_var_link(b, "/var/lock", "/run/lock");
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		op_mkdir(b, parts[i].stage, parts[i].mode);
 		op_mkdir(b, parts[i].at, parts[i].mode);
@@ -189,11 +206,6 @@ static void build_dev(struct plan_builder *b)
 		op_symlink(b, links[i].at, links[i].text);
 	op_mkdir(b, "/dev/shm", 0755);
 	op_tmpfs(b, "/dev/shm", 01777, ATTRS_RW | PLAN_ATTR_NOEXEC);
-}
-
-static bool root_is_mounted(const struct plan_builder *b, size_t i)
-{
-	return b->rq->facts->roots.v[i].present && b->rq->access[i].read;
 }
 
 /* A directory that another root holds must exist there: nothing is made on the host. */

@@ -57,6 +57,8 @@ static const struct golden cases[] = {
 	  "sandbox: {roots: [{path: /tmp/x/proj, mode: rw}, {path: /h, at: /home/agent/h, mode: ro},"
 	  " {path: /var/tmp/y}]}\n" ALL,
 	  { 0 } },
+	{ "root-below-var-run",
+	  "sandbox: {roots: [{path: /a, at: /var/run/x}, {path: /b, at: /var/lock}]}\n" ALL, { 0 } },
 	{ "file-root",
 	  "sandbox: {roots: [{path: /w/notes.txt, mode: rw}, {path: /etc-like, at: /conf/f}]}\n" ALL,
 	  { .file_roots = ";/w/notes.txt;/etc-like;" } },
