@@ -22,7 +22,9 @@ static bool is_zero(const char *p, size_t n)
 
 static void test_alloc(struct tap *t)
 {
-	static const size_t sizes[] = { 0, 1, 15, 16, 17, 4096, 65000, 65504, 65536, 70000, 10000000 };
+	static const size_t sizes[] = {
+		0, 1, 15, 16, 17, 4096, 65000, 65504, 65536, 70000, 10000000
+	};
 	struct arena a = { 0 };
 	size_t unaligned = 0;
 	size_t dirty = 0;

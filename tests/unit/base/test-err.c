@@ -17,7 +17,8 @@ static void test_set(struct tap *t)
 
 	tap_int(t, err_set(&e, ERR_HOST, ENOENT, "open '%s'", "x"), -1, "setting returns -1");
 	tap_str(t, e.msg, "open 'x': No such file or directory", "with the text of errno");
-	tap_ok(t, e.set && e.code == ERR_HOST && e.errnum == ENOENT && e.file == NULL && e.line == 0,
+	tap_ok(t,
+	       e.set && e.code == ERR_HOST && e.errnum == ENOENT && e.file == NULL && e.line == 0,
 	       "and its fields");
 	tap_int(t, err_set(&e, ERR_USAGE, 0, "plain"), -1, "without an errno");
 	tap_str(t, e.msg, "plain", "the message stands alone");
@@ -84,13 +85,14 @@ static void test_prefix_unset(struct tap *t)
 
 static void test_names(struct tap *t)
 {
-	static const char *const want[ERR_CODE_MAX] = { "internal", "usage", "profile",	   "request",
-							"host",	    "audit", "sandbox_deny" };
+	static const char *const want[ERR_CODE_MAX] = { "internal",    "usage", "profile",
+							"request",     "host",  "audit",
+							"sandbox_deny" };
 
 	for (int i = 0; i < ERR_CODE_MAX; i++)
 		tap_str(t, err_code_name((enum err_code)i), want[i], "name of a code");
 	tap_str(t, err_code_name(ERR_CODE_MAX), "internal", "what is no code is internal");
-	tap_str(t, err_code_name((enum err_code)-1), "internal", "below zero too");
+	tap_str(t, err_code_name((enum err_code) - 1), "internal", "below zero too");
 }
 
 static void test_distance(struct tap *t)
@@ -99,18 +101,29 @@ static void test_distance(struct tap *t)
 		const char *a, *b;
 		size_t want;
 	} rows[] = {
-		{ "", "", 0 },		      { "", "abc", 3 },	       { "abc", "", 3 },
-		{ "abc", "abc", 0 },	      { "abc", "ABC", 0 },     { "abc", "abd", 1 },
-		{ "abc", "abcd", 1 },	      { "abcd", "abc", 1 },    { "abc", "acb", 1 },
-		{ "netwrok", "network", 1 },  { "ab", "ba", 1 },       { "abcdef", "badcfe", 3 },
-		{ "kitten", "sitting", 3 },   { "a", "b", 1 },	       { "ca", "abc", 3 },
+		{ "", "", 0 },
+		{ "", "abc", 3 },
+		{ "abc", "", 3 },
+		{ "abc", "abc", 0 },
+		{ "abc", "ABC", 0 },
+		{ "abc", "abd", 1 },
+		{ "abc", "abcd", 1 },
+		{ "abcd", "abc", 1 },
+		{ "abc", "acb", 1 },
+		{ "netwrok", "network", 1 },
+		{ "ab", "ba", 1 },
+		{ "abcdef", "badcfe", 3 },
+		{ "kitten", "sitting", 3 },
+		{ "a", "b", 1 },
+		{ "ca", "abc", 3 },
 	};
 	char w63[64];
 	char w64[65];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tap_ok(t, suggest_distance(rows[i].a, rows[i].b) == rows[i].want &&
-				  suggest_distance(rows[i].b, rows[i].a) == rows[i].want,
+		tap_ok(t,
+		       suggest_distance(rows[i].a, rows[i].b) == rows[i].want &&
+			       suggest_distance(rows[i].b, rows[i].a) == rows[i].want,
 		       "distance of '%s' and '%s' is %zu", rows[i].a, rows[i].b, rows[i].want);
 	}
 	memset(w63, 'a', sizeof(w63) - 1);
@@ -127,10 +140,18 @@ static void test_best(struct tap *t)
 	static const struct {
 		const char *word, *want;
 	} rows[] = {
-		{ "netwrok", "network" }, { "NETWORK", "network" }, { "root", "roots" },
-		{ "rots", "roots" },	  { "env", "env" },	    { "evn", "env" },
-		{ "e", NULL },		  { "frobnicate", NULL },   { "", NULL },
-		{ "en", "env" },	  { "rats", "roots" },	    { "netXXXX", NULL },
+		{ "netwrok", "network" },
+		{ "NETWORK", "network" },
+		{ "root", "roots" },
+		{ "rots", "roots" },
+		{ "env", "env" },
+		{ "evn", "env" },
+		{ "e", NULL },
+		{ "frobnicate", NULL },
+		{ "", NULL },
+		{ "en", "env" },
+		{ "rats", "roots" },
+		{ "netXXXX", NULL },
 	};
 	static const char *const words[] = { "roots", "network", "env" };
 

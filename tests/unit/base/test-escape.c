@@ -11,7 +11,10 @@ struct row {
 	bool valid;
 };
 
-#define ROW(what, in, want, valid) { what, in, sizeof(in) - 1, want, valid }
+#define ROW(what, in, want, valid)                                                                 \
+	{                                                                                          \
+		what, in, sizeof(in) - 1, want, valid                                              \
+	}
 
 static const struct row rows[] = {
 	ROW("nothing", "", "", true),
@@ -25,7 +28,10 @@ static const struct row rows[] = {
 	ROW("the first of C1", "\xc2\x80", "\\xc2\\x80", true),
 	ROW("the last of C1", "\xc2\x9f", "\\xc2\\x9f", true),
 	ROW("after C1", "\xc2\xa0", "\xc2\xa0", true),
-	ROW("CSI as one C1 character", "\xc2\x9b" "31m", "\\xc2\\x9b31m", true),
+	ROW("CSI as one C1 character",
+	    "\xc2\x9b"
+	    "31m",
+	    "\\xc2\\x9b31m", true),
 	ROW("soft hyphen", "\xc2\xad", "\\xc2\\xad", true),
 	ROW("Arabic letter mark", "\xd8\x9c", "\\xd8\\x9c", true),
 	ROW("Mongolian vowel separator", "\xe1\xa0\x8e", "\\xe1\\xa0\\x8e", true),
@@ -37,7 +43,10 @@ static const struct row rows[] = {
 	ROW("an ellipsis between the ranges", "\xe2\x80\xa6", "\xe2\x80\xa6", true),
 	ROW("line separator", "\xe2\x80\xa8", "\\xe2\\x80\\xa8", true),
 	ROW("paragraph separator", "\xe2\x80\xa9", "\\xe2\\x80\\xa9", true),
-	ROW("right-to-left override", "a\xe2\x80\xae" "b", "a\\xe2\\x80\\xaeb", true),
+	ROW("right-to-left override",
+	    "a\xe2\x80\xae"
+	    "b",
+	    "a\\xe2\\x80\\xaeb", true),
 	ROW("after the overrides", "\xe2\x80\xaf", "\xe2\x80\xaf", true),
 	ROW("word joiner", "\xe2\x81\xa0", "\\xe2\\x81\\xa0", true),
 	ROW("first strong isolate", "\xe2\x81\xa8", "\\xe2\\x81\\xa8", true),
@@ -66,7 +75,10 @@ static const struct row rows[] = {
 	ROW("cut after one of two", "a\xc3", "a\\xc3", false),
 	ROW("cut after two of three", "\xe2\x82", "\\xe2\\x82", false),
 	ROW("cut after three of four", "\xf0\x9f\x98", "\\xf0\\x9f\\x98", false),
-	ROW("a lead before plain text", "\xc3" "ab", "\\xc3ab", false),
+	ROW("a lead before plain text",
+	    "\xc3"
+	    "ab",
+	    "\\xc3ab", false),
 	ROW("a lead before another lead", "\xc3\xc3\xa9", "\\xc3\xc3\xa9", false),
 };
 
@@ -77,8 +89,7 @@ static void test_rows(struct tap *t)
 
 		escape_add(&sb, rows[i].in, rows[i].len);
 		tap_str(t, strbuf_str(&sb), rows[i].want, rows[i].what);
-		tap_int(t, escape_utf8_valid(rows[i].in, rows[i].len), rows[i].valid,
-			rows[i].what);
+		tap_int(t, escape_utf8_valid(rows[i].in, rows[i].len), rows[i].valid, rows[i].what);
 	}
 }
 

@@ -157,11 +157,13 @@ static void test_read_file(struct tap *t)
 		pid_t pid;
 		FD_AUTO pipe_fd = slow_writer(n, 5000, &pid);
 
-		tap_ok(t, io_read_file(fd, n, &a, &text, &len) == 0 && len == n &&
-				  is_sequence(text, n) && text[n] == '\0',
+		tap_ok(t,
+		       io_read_file(fd, n, &a, &text, &len) == 0 && len == n &&
+			       is_sequence(text, n) && text[n] == '\0',
 		       "a file of %zu bytes, and no more allowed", n);
-		tap_ok(t, io_read_file(pipe_fd, n, &a, &text, &len) == 0 && len == n &&
-				  is_sequence(text, n) && text[n] == '\0',
+		tap_ok(t,
+		       io_read_file(pipe_fd, n, &a, &text, &len) == 0 && len == n &&
+			       is_sequence(text, n) && text[n] == '\0',
 		       "a pipe of %zu bytes, and no more allowed", n);
 		reap(pid);
 	}

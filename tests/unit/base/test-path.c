@@ -11,14 +11,14 @@ static void test_canonical(struct tap *t)
 		const char *path;
 		bool want;
 	} rows[] = {
-		{ "/", true },	    { "/a", true },	   { "/a/b", true },	{ "/a/b.c", true },
-		{ "/.a", true },    { "/..a", true },	   { "/a..", true },	{ "/...", true },
-		{ "/a/.b/c", true }, { "/~", true },	   { "/a b", true },	{ "/a\n", true },
-		{ "", false },	    { "a", false },	   { "a/b", false },	{ "./a", false },
-		{ "~/a", false },   { "//", false },	   { "//a", false },	{ "/a//b", false },
-		{ "/a/", false },   { "/a/b/", false },	   { "/.", false },	{ "/..", false },
-		{ "/./a", false },  { "/a/.", false },	   { "/a/./b", false }, { "/a/..", false },
-		{ "/../a", false }, { "/a/../b", false },  { "/a/b//", false }, { " /a", false },
+		{ "/", true },       { "/a", true },       { "/a/b", true },    { "/a/b.c", true },
+		{ "/.a", true },     { "/..a", true },     { "/a..", true },    { "/...", true },
+		{ "/a/.b/c", true }, { "/~", true },       { "/a b", true },    { "/a\n", true },
+		{ "", false },       { "a", false },       { "a/b", false },    { "./a", false },
+		{ "~/a", false },    { "//", false },      { "//a", false },    { "/a//b", false },
+		{ "/a/", false },    { "/a/b/", false },   { "/.", false },     { "/..", false },
+		{ "/./a", false },   { "/a/.", false },    { "/a/./b", false }, { "/a/..", false },
+		{ "/../a", false },  { "/a/../b", false }, { "/a/b//", false }, { " /a", false },
 	};
 	char longest[PATH_MAX + 1];
 
@@ -76,8 +76,8 @@ static void test_parts(struct tap *t)
 		size_t depth;
 		const char *dirname, *basename;
 	} rows[] = {
-		{ "/", 0, "/", "" },	      { "/a", 1, "/", "a" },
-		{ "/ab/c", 2, "/ab", "c" },   { "/a/b/c", 3, "/a/b", "c" },
+		{ "/", 0, "/", "" },        { "/a", 1, "/", "a" },
+		{ "/ab/c", 2, "/ab", "c" }, { "/a/b/c", 3, "/a/b", "c" },
 		{ "/a/.b", 2, "/a", ".b" },
 	};
 	struct arena a = { 0 };

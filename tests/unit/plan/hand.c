@@ -33,8 +33,11 @@ static void object_fill(struct facts_object *o, const char *path, uint64_t ino, 
 {
 	*o = (struct facts_object){ .path = path,
 				    .fd = 100,
-				    .id = { .dev_major = 8, .dev_minor = 1, .ino = ino,
-					    .mnt_id = 20, .type = mode & S_IFMT },
+				    .id = { .dev_major = 8,
+					    .dev_minor = 1,
+					    .ino = ino,
+					    .mnt_id = 20,
+					    .type = mode & S_IFMT },
 				    .mode = mode,
 				    .nlink = 1 };
 }
@@ -53,10 +56,10 @@ static void base_add(struct hand *h, const char *at, const char *link, bool abse
 
 static void fill_system(struct hand *h, const struct hand_options *o)
 {
-	static const char *const etc[] = { "passwd",   "group",		"hosts",
+	static const char *const etc[] = { "passwd",   "group",         "hosts",
 					   "hostname", "nsswitch.conf", "resolv.conf" };
 	static const char *const proc[] = { "sys", "irq", "bus", "fs", "sysrq-trigger" };
-	static const char *const devices[FACTS_DEVICES] = { "null",   "zero",	 "full",
+	static const char *const devices[FACTS_DEVICES] = { "null",   "zero",    "full",
 							    "random", "urandom", "tty" };
 	static const char *const tops[] = { "bin", "sbin", "lib", "lib64" };
 
@@ -75,7 +78,8 @@ static void fill_system(struct hand *h, const struct hand_options *o)
 	for (size_t i = 0; i < FACTS_DEVICES; i++) {
 		h->facts.devices[i].name = devices[i];
 		object_fill(&h->facts.devices[i].object,
-			    arena_printf(&h->arena, "/dev/%s", devices[i]), 200 + i, S_IFCHR | 0666);
+			    arena_printf(&h->arena, "/dev/%s", devices[i]), 200 + i,
+			    S_IFCHR | 0666);
 	}
 	/* A host without a terminal device. */
 	h->facts.devices[5].object.fd = -1;
@@ -112,7 +116,8 @@ static void fill_roots(struct hand *h, const struct hand_options *o)
 		r->present = !(root->optional && listed(o->absent, root->path));
 		if (!r->present)
 			continue;
-		object_fill(&r->object, root->path, 300 + i, file ? S_IFREG | 0644 : S_IFDIR | 0755);
+		object_fill(&r->object, root->path, 300 + i,
+			    file ? S_IFREG | 0644 : S_IFDIR | 0755);
 		r->object.uid = o->caller == HAND_ROOT_OTHERS ? 1234 : 0;
 		r->object.gid = o->caller == HAND_ROOT_OTHERS ? 1235 : 0;
 		if (h->agent != NULL)
@@ -150,13 +155,19 @@ static void fill_resolved(struct hand *h, const struct hand_options *o)
 	for (const struct hand_guard *g = o->guards; g != NULL && g->root_at != NULL; g++) {
 		struct guard *to = array_push(&h->arena, &h->resolved.guards);
 
-		*to = (struct guard){ .at = g->at, .root_at = g->root_at, .kind = g->kind,
-				      .is_dir = g->is_dir, .is_link = g->is_link, .from = g->from };
-		to->id = (struct file_id){ .dev_major = 8, .dev_minor = 1,
-					   .ino = 400 + h->resolved.guards.n, .mnt_id = 20,
-					   .type = g->is_link ? S_IFLNK :
-						   g->is_dir  ? S_IFDIR :
-								S_IFREG };
+		*to = (struct guard){ .at = g->at,
+				      .root_at = g->root_at,
+				      .kind = g->kind,
+				      .is_dir = g->is_dir,
+				      .is_link = g->is_link,
+				      .from = g->from };
+		to->id = (struct file_id){ .dev_major = 8,
+					   .dev_minor = 1,
+					   .ino = 400 + h->resolved.guards.n,
+					   .mnt_id = 20,
+					   .type = g->is_link  ? S_IFLNK
+						   : g->is_dir ? S_IFDIR
+							       : S_IFREG };
 		for (size_t i = 0; i < h->facts.roots.n; i++) {
 			if (strcmp(h->facts.roots.v[i].root->at, g->root_at) == 0)
 				to->root_writable = h->access[i].write;

@@ -5,11 +5,11 @@
 #include "plan/compile.h"
 
 enum hand_caller {
-	HAND_USER = 0,	   /* an ordinary user, 1234:1234 */
-	HAND_NESTED,	   /* inside unshare -r: uid 0, one id mapped */
-	HAND_ROOT,	   /* kernel root, roots are root's */
-	HAND_ROOT_OTHERS,  /* kernel root, roots belong to 1234:1235 */
-	HAND_ROOT_SMALL,   /* kernel root of a container that maps 65535 ids */
+	HAND_USER = 0,    /* an ordinary user, 1234:1234 */
+	HAND_NESTED,      /* inside unshare -r: uid 0, one id mapped */
+	HAND_ROOT,        /* kernel root, roots are root's */
+	HAND_ROOT_OTHERS, /* kernel root, roots belong to 1234:1235 */
+	HAND_ROOT_SMALL,  /* kernel root of a container that maps 65535 ids */
 };
 
 struct hand_guard {
@@ -23,12 +23,13 @@ struct hand_guard {
 
 struct hand_options {
 	enum hand_caller caller;
-	bool split_usr;		/* /bin, /sbin, /lib are directories */
-	bool fallback;		/* no id mapping is possible */
+	bool split_usr;         /* /bin, /sbin, /lib are directories */
+	bool fallback;          /* no id mapping is possible */
 	const char *file_roots; /* names of roots that are files, ";" around each: ";/w/f;" */
-	const char *absent;	/* the same: optional and absent */
+	const char *absent;     /* the same: optional and absent */
 	const struct hand_guard *guards;
-	const char *const *secrets; /* names in /etc, NULL-terminated; a "/" at the end: a directory */
+	const char *const
+		*secrets; /* names in /etc, NULL-terminated; a "/" at the end: a directory */
 	uint64_t timeout_ms;
 	bool capture;
 	char *const *environ; /* NULL: a fixed one */

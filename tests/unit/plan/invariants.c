@@ -22,7 +22,8 @@ static bool is_mounted(enum plan_op_kind kind)
 
 static bool is_staged(const char *path)
 {
-	return path != NULL && (path_covers("/proc/own", path) || path_covers("/proc/scratch", path));
+	return path != NULL &&
+	       (path_covers("/proc/own", path) || path_covers("/proc/scratch", path));
 }
 
 /* Was @path made, or does it lie in something that was mounted, before op @i? */
@@ -133,12 +134,13 @@ static const char *tree_broken(struct hand *h, uint32_t i)
 			return BROKEN(h, i, "a root writable or not against the agent's rights");
 		if (root->root->mode == PROFILE_MODE_RO && (s->attrs & PLAN_ATTR_RO) == 0)
 			return BROKEN(h, i, "a ro root that is writable");
-		return strcmp(s->path, root->object.path) == 0 ? NULL : BROKEN(h, i, "of another path");
+		return strcmp(s->path, root->object.path) == 0 ? NULL
+							       : BROKEN(h, i, "of another path");
 	}
 	if (path_covers("/dev", o->at))
-		return s->attrs == (PLAN_ATTR_RO | PLAN_ATTR_NOSUID | PLAN_ATTR_NOEXEC) ?
-			       NULL :
-			       BROKEN(h, i, "a device with other attributes");
+		return s->attrs == (PLAN_ATTR_RO | PLAN_ATTR_NOSUID | PLAN_ATTR_NOEXEC)
+			       ? NULL
+			       : BROKEN(h, i, "a device with other attributes");
 	if (s->attrs != (PLAN_ATTR_RO | safe))
 		return BROKEN(h, i, "a part of the base that is not ro, nosuid, nodev");
 	return NULL;
@@ -158,7 +160,8 @@ static const char *attrs_broken(struct hand *h, uint32_t i)
 		return NULL;
 	if ((o->attrs & safe) != safe)
 		return BROKEN(h, i, "a bind without nosuid and nodev");
-	/* Writable are the parts of the scratch, and the pins: directories bound onto themselves. */
+	/* Writable are the parts of the scratch, and the pins: directories bound onto themselves.
+	 */
 	if ((o->attrs & PLAN_ATTR_RO) == 0 && !path_covers("/proc/scratch", o->from) &&
 	    strcmp(o->from, o->at) != 0)
 		return BROKEN(h, i, "a writable bind");
@@ -170,7 +173,9 @@ static const char *attrs_broken(struct hand *h, uint32_t i)
 
 static const char *place_broken(struct hand *h, uint32_t i)
 {
-	static const char *const own[] = { "/proc", "/dev", "/tmp", "/var", "/run", "/home", "/etc" };
+	static const char *const own[] = {
+		"/proc", "/dev", "/tmp", "/var", "/run", "/home", "/etc"
+	};
 	const char *at = h->plan->ops[i].at;
 
 	for (size_t k = 0; k < ARRAY_SIZE(own); k++) {
@@ -201,16 +206,17 @@ static const char *roots_broken(struct hand *h)
 			n += h->plan->ops[i].kind == PLAN_OP_TREE &&
 			     strcmp(h->plan->ops[i].at, r->root->at) == 0;
 		if (n != (r->present && h->access[k].read))
-			return arena_printf(&h->arena, "root %s is mounted %u times", r->root->at, n);
+			return arena_printf(&h->arena, "root %s is mounted %u times", r->root->at,
+					    n);
 	}
 	return NULL;
 }
 
 const char *invariants_broken(struct hand *h)
 {
-	static const char *(*const rules[])(struct hand *h, uint32_t i) = {
-		text_broken, order_broken, attrs_broken, place_broken
-	};
+	static const char *(*const rules[])(struct hand * h,
+					    uint32_t i) = { text_broken, order_broken, attrs_broken,
+							    place_broken };
 	const struct plan *p = h->plan;
 	unsigned procs = 0;
 

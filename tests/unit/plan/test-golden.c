@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Profiles and hand-made facts against plans that were read by a person: tests/table/NAME.plan.json.
- * AGENTBOX_UPDATE_GOLDEN=1 writes them anew. */
+/* Profiles and hand-made facts against plans that were read by a person:
+ * tests/table/NAME.plan.json. AGENTBOX_UPDATE_GOLDEN=1 writes them anew. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,13 +54,16 @@ static const struct golden cases[] = {
 	  "  {path: /other, at: /n/m, mode: rw}]}\n" ALL,
 	  { 0 } },
 	{ "root-below-tmp",
-	  "sandbox: {roots: [{path: /tmp/x/proj, mode: rw}, {path: /h, at: /home/agent/h, mode: ro},"
+	  "sandbox: {roots: [{path: /tmp/x/proj, mode: rw}, {path: /h, at: /home/agent/h, mode: "
+	  "ro},"
 	  " {path: /var/tmp/y}]}\n" ALL,
 	  { 0 } },
 	{ "root-below-var-run",
-	  "sandbox: {roots: [{path: /a, at: /var/run/x}, {path: /b, at: /var/lock}]}\n" ALL, { 0 } },
+	  "sandbox: {roots: [{path: /a, at: /var/run/x}, {path: /b, at: /var/lock}]}\n" ALL,
+	  { 0 } },
 	{ "file-root",
-	  "sandbox: {roots: [{path: /w/notes.txt, mode: rw}, {path: /etc-like, at: /conf/f}]}\n" ALL,
+	  "sandbox: {roots: [{path: /w/notes.txt, mode: rw}, {path: /etc-like, at: "
+	  "/conf/f}]}\n" ALL,
 	  { .file_roots = ";/w/notes.txt;/etc-like;" } },
 	{ "guards", "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL, { .guards = guards } },
 	{ "guards-ro", "sandbox: {roots: [{path: /w, mode: ro}]}\n" ALL, { .guards = guards_ro } },
@@ -76,13 +79,17 @@ static const struct golden cases[] = {
 	  "  limits: {timeout: 90s, output: 5K}}\n" ALL,
 	  { .timeout_ms = 1500 } },
 	{ "capture", "sandbox: {roots: [/w]}\n" ALL, { .capture = true } },
-	{ "root-identity", "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
+	{ "root-identity",
+	  "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
 	  { .caller = HAND_ROOT_SMALL, .secrets = secrets } },
-	{ "mapped-identity", "sandbox: {roots: [{path: /w, mode: rw}, {path: /r, mode: ro}]}\n" ALL,
+	{ "mapped-identity",
+	  "sandbox: {roots: [{path: /w, mode: rw}, {path: /r, mode: ro}]}\n" ALL,
 	  { .caller = HAND_ROOT } },
-	{ "owner-identity", "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
+	{ "owner-identity",
+	  "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
 	  { .caller = HAND_ROOT_OTHERS } },
-	{ "nested-caller", "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
+	{ "nested-caller",
+	  "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
 	  { .caller = HAND_NESTED } },
 };
 

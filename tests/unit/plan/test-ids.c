@@ -15,21 +15,74 @@ struct row {
 	bool idmap;
 };
 
-#define ROOT(count) { .kernel_root = true, .map_count = (count) }
+#define ROOT(count)                                                                                \
+	{                                                                                          \
+		.kernel_root = true, .map_count = (count)                                          \
+	}
 
 static const struct row rows[] = {
-	{ "an ordinary user", { .uid = 1234, .gid = 5678 }, 1234, 5678, false, PLAN_IDENTITY_CALLER,
-	  1234, 5678, 1234, 5678, false, false },
-	{ "an ordinary user with a root of root's", { .uid = 1234, .gid = 5678 }, 0, 0, false,
-	  PLAN_IDENTITY_CALLER, 1234, 5678, 1234, 5678, false, false },
-	{ "an ordinary user in group 0", { .uid = 1234, .gid = 0 }, -1, 0, false,
-	  PLAN_IDENTITY_CALLER, 1234, 1000, 1234, 0, false, false },
-	{ "inside unshare -r", { .uid = 0, .gid = 0 }, 0, 0, false, PLAN_IDENTITY_CALLER, 1000, 1000,
-	  0, 0, false, false },
-	{ "a user inside another namespace", { .uid = 7, .gid = 0, .map_count = 0 }, -1, 0, false,
-	  PLAN_IDENTITY_CALLER, 7, 1000, 7, 0, false, false },
-	{ "root, root's root", ROOT(4294967295U), 0, 0, false, PLAN_IDENTITY_ROOT_MAPPED, 1000, 1000,
-	  PLAN_FIXED_ID, PLAN_FIXED_ID, true, true },
+	{ "an ordinary user",
+	  { .uid = 1234, .gid = 5678 },
+	  1234,
+	  5678,
+	  false,
+	  PLAN_IDENTITY_CALLER,
+	  1234,
+	  5678,
+	  1234,
+	  5678,
+	  false,
+	  false },
+	{ "an ordinary user with a root of root's",
+	  { .uid = 1234, .gid = 5678 },
+	  0,
+	  0,
+	  false,
+	  PLAN_IDENTITY_CALLER,
+	  1234,
+	  5678,
+	  1234,
+	  5678,
+	  false,
+	  false },
+	{ "an ordinary user in group 0",
+	  { .uid = 1234, .gid = 0 },
+	  -1,
+	  0,
+	  false,
+	  PLAN_IDENTITY_CALLER,
+	  1234,
+	  1000,
+	  1234,
+	  0,
+	  false,
+	  false },
+	{ "inside unshare -r",
+	  { .uid = 0, .gid = 0 },
+	  0,
+	  0,
+	  false,
+	  PLAN_IDENTITY_CALLER,
+	  1000,
+	  1000,
+	  0,
+	  0,
+	  false,
+	  false },
+	{ "a user inside another namespace",
+	  { .uid = 7, .gid = 0, .map_count = 0 },
+	  -1,
+	  0,
+	  false,
+	  PLAN_IDENTITY_CALLER,
+	  7,
+	  1000,
+	  7,
+	  0,
+	  false,
+	  false },
+	{ "root, root's root", ROOT(4294967295U), 0, 0, false, PLAN_IDENTITY_ROOT_MAPPED, 1000,
+	  1000, PLAN_FIXED_ID, PLAN_FIXED_ID, true, true },
 	{ "root, a user's root", ROOT(4294967295U), 1234, 5678, false, PLAN_IDENTITY_ROOT_MAPPED,
 	  1000, 1000, 1234, 5678, true, false },
 	{ "root, a user's root in group 0", ROOT(4294967295U), 1234, 0, false,
@@ -48,23 +101,34 @@ static const struct row rows[] = {
 	  false },
 	{ "root, no id mapping to be had", ROOT(4294967295U), 0, 0, true, PLAN_IDENTITY_ROOT, 1000,
 	  1000, 0, 0, false, false },
-	{ "an ordinary user has no fallback", { .uid = 1234, .gid = 5678 }, 1234, 5678, true,
-	  PLAN_IDENTITY_CALLER, 1234, 5678, 1234, 5678, false, false },
+	{ "an ordinary user has no fallback",
+	  { .uid = 1234, .gid = 5678 },
+	  1234,
+	  5678,
+	  true,
+	  PLAN_IDENTITY_CALLER,
+	  1234,
+	  5678,
+	  1234,
+	  5678,
+	  false,
+	  false },
 };
 
 static void test_row(struct tap *t, const struct row *r)
 {
 	struct arena a = { 0 };
 	struct facts f = { .caller = r->caller };
-	struct tree_access access[2] = { { .read = true }, { .read = true, .write = r->uid != -2 } };
+	struct tree_access access[2] = { { .read = true },
+					 { .read = true, .write = r->uid != -2 } };
 	struct plan_ids ids;
 	bool idmap = false;
 
 	if (r->uid != -1) {
 		/* The first root is never writable and must not count. */
-		*array_push(&a, &f.roots) = (struct facts_root){
-			.present = true, .object = { .uid = 4444, .gid = 4444 }
-		};
+		*array_push(&a, &f.roots) =
+			(struct facts_root){ .present = true,
+					     .object = { .uid = 4444, .gid = 4444 } };
 		*array_push(&a, &f.roots) = (struct facts_root){
 			.present = true,
 			.object = { .uid = r->uid == -2 ? 1234 : (uint32_t)r->uid,
@@ -81,8 +145,9 @@ static void test_row(struct tap *t, const struct row *r)
 	       "ids are %sswitched", r->switches ? "" : "not ");
 	tap_ok(t, idmap == r->idmap, "roots are %sid-mapped", r->idmap ? "" : "not ");
 	tap_ok(t, ids.inside_uid != 0 && ids.inside_gid != 0, "never uid 0 inside");
-	tap_ok(t, ids.identity == PLAN_IDENTITY_ROOT || !r->caller.kernel_root ||
-			  (ids.outside_uid != 0 && ids.outside_gid != 0),
+	tap_ok(t,
+	       ids.identity == PLAN_IDENTITY_ROOT || !r->caller.kernel_root ||
+		       (ids.outside_uid != 0 && ids.outside_gid != 0),
 	       "never kernel uid 0 unless it is named so");
 	arena_free(&a);
 }

@@ -4,32 +4,33 @@
 #include "tap.h"
 #include "world.h"
 
-static const char three[] = "sandbox:\n"
-			    "  roots:\n"
-			    "    - {path: /w}\n"
-			    "    - {path: /w/in}\n"
-			    "    - {path: /w/.idea}\n"
-			    "    - {path: /ro, mode: ro}\n"
-			    "    - {path: /rw, mode: rw}\n"
-			    "    - {path: /f.txt}\n"
-			    "  network: host\n"
-			    "  protect: {hide: [secret], freeze: [lock], except: [.env.mine]}\n"
-			    "permissions:\n"
-			    "  agents:\n"
-			    "    a:\n"
-			    "      rules:\n"
-			    "        - {operations: [write], paths: [/w/**], mode: interrupt}\n" /* 15 */
-			    "        - {operations: [read], paths: [/q/**], mode: deny}\n"
-			    "        - {operations: [read, write], paths: [/w/**, /q/**, /rw/**],"
-			    " mode: allow}\n"						    /* 17 */
-			    "        - {operations: [read, write], paths: [/w/**], mode: deny}\n"
-			    "        - {operations: [read], paths: [/ro/**, /f.txt, /dir], mode: allow}\n"
-			    "        - {operations: [execute], commands: [git push, rm *], mode: deny}\n"
-			    "        - {operations: [execute], commands: [git *], mode: allow}\n"
-			    "        - {operations: [execute], commands: [make], mode: interrupt}\n"
-			    "        - {operations: [connect], hosts: [\"*\"], mode: allow}\n"
-			    "    b: {rules: []}\n"
-			    "    c: allow\n";
+static const char three[] =
+	"sandbox:\n"
+	"  roots:\n"
+	"    - {path: /w}\n"
+	"    - {path: /w/in}\n"
+	"    - {path: /w/.idea}\n"
+	"    - {path: /ro, mode: ro}\n"
+	"    - {path: /rw, mode: rw}\n"
+	"    - {path: /f.txt}\n"
+	"  network: host\n"
+	"  protect: {hide: [secret], freeze: [lock], except: [.env.mine]}\n"
+	"permissions:\n"
+	"  agents:\n"
+	"    a:\n"
+	"      rules:\n"
+	"        - {operations: [write], paths: [/w/**], mode: interrupt}\n" /* 15 */
+	"        - {operations: [read], paths: [/q/**], mode: deny}\n"
+	"        - {operations: [read, write], paths: [/w/**, /q/**, /rw/**],"
+	" mode: allow}\n" /* 17 */
+	"        - {operations: [read, write], paths: [/w/**], mode: deny}\n"
+	"        - {operations: [read], paths: [/ro/**, /f.txt, /dir], mode: allow}\n"
+	"        - {operations: [execute], commands: [git push, rm *], mode: deny}\n"
+	"        - {operations: [execute], commands: [git *], mode: allow}\n"
+	"        - {operations: [execute], commands: [make], mode: interrupt}\n"
+	"        - {operations: [connect], hosts: [\"*\"], mode: allow}\n"
+	"    b: {rules: []}\n"
+	"    c: allow\n";
 
 static void test_identify(struct tap *t)
 {
@@ -159,7 +160,9 @@ static void test_floor(struct tap *t)
 	decide_one(&w, "c", &rq, &d);
 	tap_ok(t, d.verdict == PROFILE_DENY && strcmp(d.code, "invalid_path") == 0,
 	       "text that is not canonical comes first");
-	rq = (struct request){ .action = ACTION_READ_FILE, .path = "/w/../x", .path_invalid = true };
+	rq = (struct request){ .action = ACTION_READ_FILE,
+			       .path = "/w/../x",
+			       .path_invalid = true };
 	decide_one(&w, "c", &rq, &d);
 	tap_ok(t, d.verdict == PROFILE_DENY && strcmp(d.code, "invalid_path") == 0,
 	       "and is denied whatever the rules allow");
@@ -178,13 +181,15 @@ static void test_actions(struct tap *t)
 	world_open(&w);
 	world_parse(&w, three);
 	for (int i = 0; i < ACTION_MAX; i++) {
-		struct request rq = { .action = (enum action)i, .path = "/any", .command = &command };
+		struct request rq = { .action = (enum action)i,
+				      .path = "/any",
+				      .command = &command };
 		bool host = i == ACTION_HOST_RUN;
 		struct decision d;
 
-		rq.kind = i == ACTION_RUN_COMMAND ? REQUEST_COMMAND :
-			  i == ACTION_NET_CONNECT ? REQUEST_HOST :
-						    REQUEST_PATH;
+		rq.kind = i == ACTION_RUN_COMMAND   ? REQUEST_COMMAND
+			  : i == ACTION_NET_CONNECT ? REQUEST_HOST
+						    : REQUEST_PATH;
 		decide_one(&w, "b", &rq, &d);
 		tap_ok(t, d.verdict == PROFILE_DENY && strcmp(d.code, "acl_deny") == 0,
 		       "%s without a rule is denied", action_name(rq.action));
@@ -202,12 +207,12 @@ static void test_commands(struct tap *t)
 		uint64_t ino; /* git is file 1, make 2, rm 3 */
 		enum profile_verdict want;
 	} rows[] = {
-		{ "git", "status", 1, PROFILE_ALLOW },	{ "git", "push", 1, PROFILE_DENY },
-		{ "git", NULL, 1, PROFILE_ALLOW },	{ "mygit", "push", 1, PROFILE_DENY },
-		{ "git", "status", 9, PROFILE_DENY },	{ "mygit", "status", 1, PROFILE_DENY },
-		{ "rm", "x", 9, PROFILE_DENY },		{ "git", "x", 3, PROFILE_DENY },
+		{ "git", "status", 1, PROFILE_ALLOW },  { "git", "push", 1, PROFILE_DENY },
+		{ "git", NULL, 1, PROFILE_ALLOW },      { "mygit", "push", 1, PROFILE_DENY },
+		{ "git", "status", 9, PROFILE_DENY },   { "mygit", "status", 1, PROFILE_DENY },
+		{ "rm", "x", 9, PROFILE_DENY },         { "git", "x", 3, PROFILE_DENY },
 		{ "make", NULL, 2, PROFILE_INTERRUPT }, { "make", NULL, 9, PROFILE_INTERRUPT },
-		{ "make", "x", 2, PROFILE_DENY },	{ "sh", "-c", 8, PROFILE_DENY },
+		{ "make", "x", 2, PROFILE_DENY },       { "sh", "-c", 8, PROFILE_DENY },
 	};
 	/* In the order of agent a's rules: "git push", "rm *", "git *", "make". */
 	static const uint64_t files[] = { 1, 3, 1, 2 };
@@ -217,13 +222,15 @@ static void test_commands(struct tap *t)
 	world_open(&w);
 	world_parse(&w, three);
 	for (size_t i = 0; i < 4; i++)
-		pattern_files[i] = (struct command_file){ .found = true, .id = { .ino = files[i] } };
+		pattern_files[i] =
+			(struct command_file){ .found = true, .id = { .ino = files[i] } };
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char a0[16];
 		char a1[16];
 		char *argv[3] = { a0, rows[i].a1 == NULL ? NULL : a1, NULL };
 		struct request_command c = { .argv = argv,
-					     .file = { .found = true, .id = { .ino = rows[i].ino } },
+					     .file = { .found = true,
+						       .id = { .ino = rows[i].ino } },
 					     .pattern_files = pattern_files,
 					     .n_pattern_files = 4 };
 		struct request rq = { .action = ACTION_RUN_COMMAND,
@@ -234,11 +241,12 @@ static void test_commands(struct tap *t)
 		(void)snprintf(a0, sizeof(a0), "%s", rows[i].a0);
 		(void)snprintf(a1, sizeof(a1), "%s", rows[i].a1 == NULL ? "" : rows[i].a1);
 		decide_one(&w, "a", &rq, &d);
-		tap_ok(t, d.verdict == rows[i].want, "%s %s, file %d: %s", a0, a1,
-		       (int)rows[i].ino, d.code);
+		tap_ok(t, d.verdict == rows[i].want, "%s %s, file %d: %s", a0, a1, (int)rows[i].ino,
+		       d.code);
 		c.n_pattern_files = 0;
 		decide_one(&w, "a", &rq, &d);
-		tap_ok(t, d.verdict != PROFILE_ALLOW, "without the rules' files nothing is allowed");
+		tap_ok(t, d.verdict != PROFILE_ALLOW,
+		       "without the rules' files nothing is allowed");
 	}
 	world_close(&w);
 }
@@ -305,14 +313,22 @@ static void test_traps(struct tap *t)
 		const char *path;
 		enum policy_trap want;
 	} rows[] = {
-		{ "/w", POLICY_TRAP_NONE },	     { "/w/.env", POLICY_TRAP_HIDE },
-		{ "/w/.netrc", POLICY_TRAP_HIDE },   { "/w/.env.example", POLICY_TRAP_NONE },
-		{ "/w/.envrc", POLICY_TRAP_FREEZE }, { "/w/in/.envrc", POLICY_TRAP_FREEZE },
-		{ "/w/in", POLICY_TRAP_NONE },	     { "/w/.idea", POLICY_TRAP_NONE },
-		{ "/w/.idea/.env", POLICY_TRAP_HIDE }, { "/w/.git", POLICY_TRAP_NONE },
-		{ "/w/.git/config", POLICY_TRAP_FREEZE }, { "/w/.git/configs", POLICY_TRAP_NONE },
-		{ "/w/a/.git/config", POLICY_TRAP_NONE }, { "/x/.env", POLICY_TRAP_NONE },
-		{ "/w/secret", POLICY_TRAP_HIDE },   { "/w/lock", POLICY_TRAP_FREEZE },
+		{ "/w", POLICY_TRAP_NONE },
+		{ "/w/.env", POLICY_TRAP_HIDE },
+		{ "/w/.netrc", POLICY_TRAP_HIDE },
+		{ "/w/.env.example", POLICY_TRAP_NONE },
+		{ "/w/.envrc", POLICY_TRAP_FREEZE },
+		{ "/w/in/.envrc", POLICY_TRAP_FREEZE },
+		{ "/w/in", POLICY_TRAP_NONE },
+		{ "/w/.idea", POLICY_TRAP_NONE },
+		{ "/w/.idea/.env", POLICY_TRAP_HIDE },
+		{ "/w/.git", POLICY_TRAP_NONE },
+		{ "/w/.git/config", POLICY_TRAP_FREEZE },
+		{ "/w/.git/configs", POLICY_TRAP_NONE },
+		{ "/w/a/.git/config", POLICY_TRAP_NONE },
+		{ "/x/.env", POLICY_TRAP_NONE },
+		{ "/w/secret", POLICY_TRAP_HIDE },
+		{ "/w/lock", POLICY_TRAP_FREEZE },
 		{ "/w2/.env", POLICY_TRAP_NONE },
 	};
 	struct world w;

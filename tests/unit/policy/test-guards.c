@@ -180,14 +180,15 @@ static void test_git(struct tap *t)
 	world_open(&w);
 	world_mkdir(&w, "w/g");
 	world_link(&w, "g", "w/.git");
-	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}"),
-		"hide l ! /w/.git\nfreeze d ! /w/g\n", "a link to a directory");
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}"), "hide l ! /w/.git\nfreeze d ! /w/g\n",
+		"a link to a directory");
 	world_close(&w);
 	world_open(&w);
 	world_file(&w, "w/.git/config", 0600);
 	world_mkdir(&w, "w/.git/hooks");
-	world_parse(&w, "sandbox: {roots: [{path: '@/w', at: /w}], protect: {except: [.git/hooks]}}\n"
-			"permissions: {agents: {me: allow}}\n");
+	world_parse(&w,
+		    "sandbox: {roots: [{path: '@/w', at: /w}], protect: {except: [.git/hooks]}}\n"
+		    "permissions: {agents: {me: allow}}\n");
 	world_facts(&w);
 	tap_str(t, guards_text(&w), "freeze ! /w/.git/config\n", "an exception for one of them");
 	world_close(&w);
@@ -247,8 +248,11 @@ static void file_add(struct world *w, const char *rel, nlink_t nlink)
 	f = array_push(&w->arena, &p->files);
 	if (stat(world_path(w, rel), &st) != 0)
 		abort();
-	*f = (struct profile_file){ .name = rel, .real = world_path(w, rel), .dev = st.st_dev,
-				    .ino = st.st_ino, .nlink = nlink };
+	*f = (struct profile_file){ .name = rel,
+				    .real = world_path(w, rel),
+				    .dev = st.st_dev,
+				    .ino = st.st_ino,
+				    .nlink = nlink };
 	w->profile = p;
 }
 
@@ -271,8 +275,9 @@ static void test_profile(struct tap *t)
 	world_roots(&w, "{path: '@/w', at: /w}");
 	file_add(&w, "w/p.yaml", 2);
 	world_facts(&w);
-	tap_ok(t, strstr(guards_text(&w), "error") != NULL &&
-			  strstr(guards_text(&w), "2 names (hard links)") != NULL,
+	tap_ok(t,
+	       strstr(guards_text(&w), "error") != NULL &&
+		       strstr(guards_text(&w), "2 names (hard links)") != NULL,
 	       "one with two names cannot be hidden");
 	world_close(&w);
 	world_open(&w);
@@ -323,11 +328,13 @@ static void test_ids(struct tap *t)
 	world_roots(&w, "{path: '@/w', at: /w}");
 	world_facts(&w);
 	tap_int(t, guards(&w, &r, &err), 0, "a link and its target");
-	tap_ok(t, r.guards.n == 2 && lstat(world_path(&w, "w/.env"), &st) == 0 &&
-			  r.guards.v[0].id.ino == st.st_ino && S_ISLNK(r.guards.v[0].id.type),
+	tap_ok(t,
+	       r.guards.n == 2 && lstat(world_path(&w, "w/.env"), &st) == 0 &&
+		       r.guards.v[0].id.ino == st.st_ino && S_ISLNK(r.guards.v[0].id.type),
 	       "the link's guard names the link");
-	tap_ok(t, r.guards.n == 2 && lstat(world_path(&w, "w/real"), &st) == 0 &&
-			  r.guards.v[1].id.ino == st.st_ino && S_ISREG(r.guards.v[1].id.type),
+	tap_ok(t,
+	       r.guards.n == 2 && lstat(world_path(&w, "w/real"), &st) == 0 &&
+		       r.guards.v[1].id.ino == st.st_ino && S_ISREG(r.guards.v[1].id.type),
 	       "the target's the target");
 	tap_str(t, r.guards.v[0].root_at, "/w", "and the root they are in");
 	world_close(&w);

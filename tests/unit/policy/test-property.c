@@ -6,9 +6,9 @@
 #include "policy/decide.h"
 #include "tap.h"
 
-#define PAIRS 20000
+#define PAIRS     20000
 #define RULES_MAX 6
-#define WORDS 3
+#define WORDS     3
 
 struct random_case {
 	struct arena arena;
@@ -59,14 +59,17 @@ static void random_rule(struct random_case *c, struct profile_rule *rule)
 	rule->pos.line = 1 + pick(c, 1000);
 	for (unsigned i = pick(c, 3); i > 0; i--)
 		*array_push(&c->arena, &rule->paths) =
-			(struct profile_path){ .prefix = random_path(c), .subtree = pick(c, 2) == 0 };
+			(struct profile_path){ .prefix = random_path(c),
+					       .subtree = pick(c, 2) == 0 };
 	for (unsigned i = pick(c, 3); i > 0; i--)
 		random_command(c, rule);
 }
 
 static void random_traps(struct random_case *c, profile_traps *traps)
 {
-	static const char *const patterns[] = { ".env", ".e*", "lock", "a/b", "a/.x", "?b", "[ab]" };
+	static const char *const patterns[] = {
+		".env", ".e*", "lock", "a/b", "a/.x", "?b", "[ab]"
+	};
 
 	for (unsigned i = pick(c, 3); i > 0; i--)
 		array_push(&c->arena, traps)->pattern = patterns[pick(c, ARRAY_SIZE(patterns))];
@@ -216,8 +219,8 @@ static bool ref_path_matches(struct random_case *c, const struct profile_rule *r
 			return true;
 		/* The directory alone: a tree of more than a file is not granted by it, but is
 		 * withheld by it. */
-		if (left == 0 && (c->rq.kind == REQUEST_PATH || c->rq.path_is_file ||
-				  r->mode != PROFILE_ALLOW))
+		if (left == 0 &&
+		    (c->rq.kind == REQUEST_PATH || c->rq.path_is_file || r->mode != PROFILE_ALLOW))
 			return true;
 	}
 	return false;
@@ -342,8 +345,10 @@ static void test_pairs(struct tap *t)
 		arena_free(&c.arena);
 	}
 	printf("# %zu denied, %zu to approve, %zu allowed\n", seen[0], seen[1], seen[2]);
-	tap_int(t, (long long)bad, 0, "20,000 random decisions agree with the second implementation");
-	tap_int(t, (long long)widened, 0, "a deny at the front turns nothing into anything but a deny");
+	tap_int(t, (long long)bad, 0,
+		"20,000 random decisions agree with the second implementation");
+	tap_int(t, (long long)widened, 0,
+		"a deny at the front turns nothing into anything but a deny");
 	tap_ok(t, seen[0] > 500 && seen[1] > 500 && seen[2] > 500, "every verdict came up often");
 }
 
@@ -371,7 +376,8 @@ static void note_time(void)
 		policy_decide(&c.profile, &c.agent, &c.rq, &d);
 	(void)clock_gettime(CLOCK_MONOTONIC, &b);
 	printf("# a decision among 1,000 rules: %.2f us (%s)\n",
-	       ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / 1e3 / rounds,
+	       ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / 1e3 /
+		       rounds,
 	       d.code);
 	arena_free(&c.arena);
 }

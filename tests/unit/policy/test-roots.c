@@ -24,7 +24,8 @@ static int gather(struct world *w, const char *roots, struct err *err)
 	world_roots(w, roots);
 	in.profile = w->profile;
 	facts_close(&w->facts);
-	w->facts = (struct facts){ .caller = { .uid = getuid(), .home = world_path(w, "home/me") } };
+	w->facts =
+		(struct facts){ .caller = { .uid = getuid(), .home = world_path(w, "home/me") } };
 	*err = (struct err){ 0 };
 	r = facts_gather(&w->arena, &in, &w->facts, err);
 	return r;
@@ -114,10 +115,10 @@ static void test_rows(struct tap *t)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct err err;
 		int r = gather(&w, rows[i].roots, &err);
-		bool ok = rows[i].want == NULL ?
-				  r == 0 && !err.set :
-				  r == -1 && err.code == ERR_PROFILE && err.line == 1 &&
-					  err.col > 1 && strstr(err.msg, rows[i].want) != NULL;
+		bool ok = rows[i].want == NULL
+				  ? r == 0 && !err.set
+				  : r == -1 && err.code == ERR_PROFILE && err.line == 1 &&
+					    err.col > 1 && strstr(err.msg, rows[i].want) != NULL;
 
 		tap_ok(t, ok, "%s: %s", rows[i].what,
 		       rows[i].want == NULL ? "accepted" : rows[i].want);
@@ -142,8 +143,9 @@ static void test_facts(struct tap *t)
 	tap_ok(t, r[0].present && !r[1].present && r[2].present && r[1].object.fd == -1,
 	       "the absent one is absent");
 	tap_str(t, r[0].object.path, world_path(&w, "w"), "the path is the canonical one");
-	tap_ok(t, fstat(r[0].object.fd, &st) == 0 && st.st_ino == r[0].object.id.ino &&
-			  S_ISDIR(r[0].object.mode) && r[0].object.id.mnt_id > 0,
+	tap_ok(t,
+	       fstat(r[0].object.fd, &st) == 0 && st.st_ino == r[0].object.id.ino &&
+		       S_ISDIR(r[0].object.mode) && r[0].object.id.mnt_id > 0,
 	       "and the object is held");
 	tap_ok(t, S_ISREG(r[2].object.mode) && r[2].object.nlink == 1, "a file is a file");
 	tap_ok(t, w.facts.self.fd >= 0 && w.facts.devices[0].object.fd >= 0 && w.facts.base.n > 0,

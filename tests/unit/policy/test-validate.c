@@ -10,7 +10,7 @@ struct row {
 	unsigned line;
 };
 
-#define RUN "{operations: [execute], commands: ['*'], mode: allow}"
+#define RUN      "{operations: [execute], commands: ['*'], mode: allow}"
 #define RW(path) "{operations: [read, write], paths: [" path "], mode: allow}"
 
 /* Rules start at line 3, one a line. */
@@ -71,10 +71,10 @@ static void test_rows(struct tap *t)
 					     r->roots, r->rules));
 		got = policy_validate(w.profile, &err);
 		tap_ok(t,
-		       r->want == NULL ? got == 0 && !err.set :
-					 got == -1 && err.code == ERR_PROFILE &&
-						 strstr(err.msg, r->want) != NULL &&
-						 err.line == r->line,
+		       r->want == NULL
+			       ? got == 0 && !err.set
+			       : got == -1 && err.code == ERR_PROFILE &&
+					 strstr(err.msg, r->want) != NULL && err.line == r->line,
 		       "%s: %s", r->what, r->want == NULL ? "accepted" : "refused");
 		if (got != 0)
 			printf("# %s:%u:%u: %s\n", err.file, err.line, err.col, err.msg);
@@ -96,9 +96,9 @@ static void test_agents(struct tap *t)
 			"  {me: {allowed_actions: [run_command, delete], allowed_roots: [/w]}}}\n");
 	tap_int(t, policy_validate(w.profile, &err), -1, "list_acl: write without read");
 	tap_ok(t, strstr(err.msg, "agent 'me'") != NULL, "the agent is named");
-	world_parse(&w,
-		    "sandbox: {roots: [/w]}\npermissions: {policy_model: list_acl, agents:\n"
-		    "  {me: {allowed_actions: [run_command, delete, download], allowed_roots: [/w]}}}\n");
+	world_parse(&w, "sandbox: {roots: [/w]}\npermissions: {policy_model: list_acl, agents:\n"
+			"  {me: {allowed_actions: [run_command, delete, download], allowed_roots: "
+			"[/w]}}}\n");
 	tap_int(t, policy_validate(w.profile, &err), 0, "list_acl: write with read (control)");
 	world_close(&w);
 }

@@ -149,7 +149,8 @@ static void test_forbidden(struct tap *t)
 		tap_int(t, world_resolve(&w, "/w/closed/x", &path), VIEW_FORBIDDEN,
 			"a closed directory is forbidden");
 	}
-	tap_int(t, world_resolve(&w, "/w/closed", &path), VIEW_FOUND, "the directory itself is found");
+	tap_int(t, world_resolve(&w, "/w/closed", &path), VIEW_FOUND,
+		"the directory itself is found");
 	if (chmod(world_path(&w, "w/closed"), 0700) != 0)
 		abort();
 	world_close(&w);
@@ -164,11 +165,13 @@ static void test_target(struct tap *t)
 
 	make_world(&w);
 	(void)view_resolve(&w.arena, &w.view, "/w/to-a", &target);
-	tap_ok(t, target.node != NULL && target.node->kind == VIEW_ROOT && target.node->root == 0 &&
-			  !target.is_own_dir,
+	tap_ok(t,
+	       target.node != NULL && target.node->kind == VIEW_ROOT && target.node->root == 0 &&
+		       !target.is_own_dir,
 	       "the root that holds it is known");
-	tap_ok(t, stat(world_path(&w, "w/a"), &want) == 0 && fstat(target.object.fd, &st) == 0 &&
-			  st.st_ino == want.st_ino && target.object.id.ino == want.st_ino,
+	tap_ok(t,
+	       stat(world_path(&w, "w/a"), &want) == 0 && fstat(target.object.fd, &st) == 0 &&
+		       st.st_ino == want.st_ino && target.object.id.ino == want.st_ino,
 	       "and held by a descriptor");
 	view_target_close(&target);
 	tap_ok(t, target.object.fd == -1, "until it is closed");
@@ -177,7 +180,8 @@ static void test_target(struct tap *t)
 	       "a directory of our own has no descriptor");
 	view_target_close(&target);
 	(void)view_resolve(&w.arena, &w.view, "/w/in/inner", &target);
-	tap_ok(t, target.node->kind == VIEW_ROOT && target.node->root == 1, "the inner root's file");
+	tap_ok(t, target.node->kind == VIEW_ROOT && target.node->root == 1,
+	       "the inner root's file");
 	view_target_close(&target);
 	(void)view_resolve(&w.arena, &w.view, "/bin/tool", &target);
 	tap_ok(t, target.node->kind == VIEW_BASE && !target.node->writable, "the base's file");
@@ -213,12 +217,18 @@ static void test_from_host(struct tap *t)
 	static const struct {
 		const char *host, *want;
 	} from[] = {
-		{ "@/w", "/w" },	       { "@/w/a", "/w/a" },
-		{ "@/w/sub/b", "/w/sub/b" },   { "@/inner", "/w/in" },
-		{ "@/inner/inner", "/w/in/inner" }, { "@/data/d/x", "/w/deep/d/x" },
-		{ "@/data", NULL },	       { "@/w2", NULL },
-		{ "@/secret", NULL },	       { "/usr/bin/x", "/usr/bin/x" },
-		{ "/", NULL },		       { "/usrx", NULL },
+		{ "@/w", "/w" },
+		{ "@/w/a", "/w/a" },
+		{ "@/w/sub/b", "/w/sub/b" },
+		{ "@/inner", "/w/in" },
+		{ "@/inner/inner", "/w/in/inner" },
+		{ "@/data/d/x", "/w/deep/d/x" },
+		{ "@/data", NULL },
+		{ "@/w2", NULL },
+		{ "@/secret", NULL },
+		{ "/usr/bin/x", "/usr/bin/x" },
+		{ "/", NULL },
+		{ "/usrx", NULL },
 	};
 	struct world w;
 

@@ -123,8 +123,8 @@ void world_parse(struct world *w, const char *text)
 		printf("# %u:%u: %s\n# in %s\n", err.line, err.col, err.msg, pt.text);
 		die("the test's profile");
 	}
-	w->agent = w->profile->permissions.agents.n == 0 ? NULL :
-							   &w->profile->permissions.agents.v[0];
+	w->agent =
+		w->profile->permissions.agents.n == 0 ? NULL : &w->profile->permissions.agents.v[0];
 }
 
 void world_roots(struct world *w, const char *roots)
