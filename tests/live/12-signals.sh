@@ -13,32 +13,35 @@ start() { # CMD...: $sup is agentbox, the command has written $WS/up
 	wait_for 10 test -e "$WS/up" || fail "the command starts"
 }
 
-for s in TERM HUP USR1 USR2 QUIT; do
+for s in TERM HUP USR1 USR2; do
 	start sh -c "trap 'echo got-$s; exit 3' $s; touch up; while :; do sleep 0.05; done"
 	kill "-$s" "$sup"
 	wait "$sup"
 	is "$?:$(cat "$T/out")" "3:got-$s" "$s reaches a command that has a trap"
 done
-# A background job of this shell ignores INT: python starts one that does not.
+# A background job of this shell ignores INT and QUIT: python starts one that does not.
 cat >"$T/int.py" <<'PY'
 import os, signal, subprocess, sys, time
-up, cmd = sys.argv[1], sys.argv[2:]
+up, sig, cmd = sys.argv[1], getattr(signal, sys.argv[2]), sys.argv[3:]
 if os.path.exists(up):
     os.unlink(up)
 p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, start_new_session=True,
-                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                     preexec_fn=lambda: (signal.signal(signal.SIGINT, signal.SIG_DFL),
+                                         signal.signal(signal.SIGQUIT, signal.SIG_DFL)))
 end = time.time() + 10
 while not os.path.exists(up) and time.time() < end:
     time.sleep(0.02)
-p.send_signal(signal.SIGINT)
+p.send_signal(sig)
 print("status", p.wait(20), flush=True)
 PY
-out=$(py "$T/int.py" "$WS/up" "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "trap 'echo got-INT; exit 3' INT; touch up; while :; do sleep 0.05; done")
+out=$(py "$T/int.py" "$WS/up" SIGINT "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "trap 'echo got-INT; exit 3' INT; touch up; while :; do sleep 0.05; done")
 like "$out" 'got-INT' "INT reaches a command that has a trap"
 like "$out" 'status (3|-2)$' "and agentbox ends with its status, or by the signal itself"
-out=$(py "$T/int.py" "$WS/up" "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "touch up; exec sleep 60")
+out=$(py "$T/int.py" "$WS/up" SIGINT "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "touch up; exec sleep 60")
 like "$out" 'status (130|-2)$' "INT ends a command without one"
-no_sandbox_left "after INT nothing is left"
+out=$(py "$T/int.py" "$WS/up" SIGQUIT "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "trap 'echo got-QUIT; exit 3' QUIT; touch up; while :; do sleep 0.05; done")
+like "$out" 'got-QUIT' "QUIT reaches a command that has a trap"
+no_sandbox_left "after INT and QUIT nothing is left"
 
 for s in TERM HUP; do
 	start sh -c 'touch up; exec sleep 60'
@@ -70,7 +73,7 @@ no_sandbox_left "daemons too"
 rm -f "$WS/up"
 bash -c "'$AGENTBOX' run --state '$STATE' -p '$P' --die-with-parent -- sh -c 'touch up; exec sleep 60' & wait" &
 parent=$!
-wait_for 10 test -e "$WS/up"
+wait_for 10 test -e "$WS/up" || fail "--die-with-parent: the command starts"
 kill -9 "$parent"
 wait "$parent" 2>/dev/null
 no_sandbox_left "--die-with-parent"

@@ -29,7 +29,7 @@ permissions:
         - {operations: [execute], commands: ["true"], mode: interrupt}
 YAML
 c() {
-	"$AGENTBOX" check -p "$P" "$@"
+	XDG_STATE_HOME=$T "$AGENTBOX" check -p "$P" "$@"
 }
 expect_rc 0 "alice reads (control)" c -a alice read_file "$T/data/alice/n"
 expect_rc 120 "a role or unknown name is nobody" c -a admin read_file "$T/data/alice/n"
@@ -46,11 +46,11 @@ expect_rc 120 "a sibling with the same prefix" c -a alice read_file "$T/data/ali
 for p in "$T/data/bob/../alice/n" "$T/data/alice/./n" "$T/data//alice/n" "$T/data/alice/../../bob"; do
 	expect_rc 120 "a path that is not canonical: ${p#"$T"}" c -a alice read_file "$p"
 done
-"$AGENTBOX" check --json -p "$P" -a alice read_file "$T/data/alice/../n" >"$T/j" 2>/dev/null
+c --json -a alice read_file "$T/data/alice/../n" >"$T/j" 2>/dev/null
 json_is "$T/j" 'o["decision"] == "deny" and o["code"] == "invalid_path"' "is invalid_path"
-"$AGENTBOX" check --json -p "$P" -a alice read_file /outside/x >"$T/j" 2>/dev/null
+c --json -a alice read_file /outside/x >"$T/j" 2>/dev/null
 json_is "$T/j" 'o["decision"] == "deny" and "no matching rule" in o["reason"]' "a default denial says so"
-"$AGENTBOX" check --json -p "$P" -a alice read_file "$T/data/alice/n" >"$T/j" 2>/dev/null
+c --json -a alice read_file "$T/data/alice/n" >"$T/j" 2>/dev/null
 json_is "$T/j" 'set(o) >= {"principal", "action", "resource", "context", "delegation", "decision", "code", "reason"} and o["decision"] == "allow"' "check --json has every field"
 expect_rc 120 "none named and several declared" c read_file "$T/data/alice/n"
 
@@ -85,7 +85,7 @@ fi
 
 # --- profiles that would weaken the default
 for bad in 'default_deny: false, agents: {me: allow}' 'default_deny: no, agents: {me: allow}' \
-	'agents: {me: allow, me: allow}' 'agents: {}' 'agents: {me: Allow}' \
+	'agents: {me: allow, me: allow}' 'agents: {me: Allow}' \
 	'agents: {me: {rules: [{operations: [Read], paths: ["/x"], mode: allow}]}}' \
 	'agents: {me: {rules: [{operations: [read], paths: ["x"], mode: allow}]}}' \
 	'agents: {me: {rules: [{operations: [read], paths: ["/x/../y"], mode: allow}]}}'; do
@@ -94,6 +94,10 @@ permissions: {$bad}"
 	expect_rc 125 "permissions: {$bad}" ab -- touch "$WS/ran"
 	check_not "nothing ran" test -e "$WS/ran"
 done
+profile nobody <<<"sandbox: {roots: [{path: \"$WS\", mode: rw}]}
+permissions: {agents: {}}"
+expect_rc '120|125' "no agent at all" ab -- touch "$WS/ran"
+check_not "nothing ran" test -e "$WS/ran"
 profile empty <<<"sandbox: {roots: [{path: \"$WS\", mode: rw}]}
 permissions: {agents: {me: {rules: []}}}"
 expect_rc 120 "an agent without rules has nothing" ab -- touch "$WS/ran"

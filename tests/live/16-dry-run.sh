@@ -12,8 +12,8 @@ json_is "$T/plan" '"agentbox" in json.dumps(o) and "65536" in json.dumps(o)' "th
 check_not "nothing ran" test -e "$WS/ran"
 is "$(tree_of "$WS")" "$before" "the workspace is as it was"
 check_not "no state was made" test -e "$STATE"
-expect_rc 0 "the same again" ab --dry-run -- touch "$WS/ran"
-check "prints the same plan" cmp "$T/out" "$T/plan"
+ab --dry-run -- touch "$WS/ran" >"$T/plan2" 2>/dev/null
+check "the same again prints the same plan" cmp "$T/plan" "$T/plan2"
 expect_rc 120 "a dry run of what is denied" ab --dry-run -a stranger -- true
 expect_rc 125 "of a broken profile" "$AGENTBOX" run --dry-run -p "$T/none" -- true
 expect_rc 121 "of what lies outside" ab --dry-run --workdir "$T/home" -- true
@@ -23,7 +23,8 @@ export SECRET_NAME=hush-hush
 base_profile "env: {pass: [SECRET_NAME]}"
 expect_rc 0 "a dry run with a secret" ab --dry-run -- true
 unlike "$(cat "$T/out")" hush-hush "does not print its value"
-if [ -n "${INJECT:-}" ]; then
+# (Root's needs one, to learn whether a root can be mounted under another id.)
+if [ -n "${INJECT:-}" ] && [ "$CALLER" != root ]; then
 	is "$("$INJECT" --trace -- "$AGENTBOX" run --dry-run --state "$STATE" -p "$P" -- true 2>&1 >/dev/null |
 		grep -cE '^[0-9]+ (clone3?|fork|vfork|unshare)\(')" 0 "no process is made"
 fi

@@ -341,7 +341,9 @@ live_run() { # CALLER
 		unshare -mpf --mount-proc true 2>/dev/null; then
 		private=1
 		wrap=(unshare -mpf --mount-proc --propagation private --kill-child bash -c
-			'for d in /tmp /dev/shm /run; do mount -t tmpfs -o mode=1777 tmpfs $d; done; "$@"' --)
+			'for d in /tmp /dev/shm /run; do mount -t tmpfs -o mode=1777 tmpfs $d; done
+			 # No exec: this shell is pid 1 there and collects the orphans.
+			 "$@"; exit $?' --)
 	fi
 	"${wrap[@]}" "${as[@]}" env -i \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$LIVE/$1/home" \

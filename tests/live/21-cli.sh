@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The command line: what is wrong with it is said in one line that tells what to do, and nothing
+# has run.
+. "${0%/*}/lib.sh"
+as_callers
+U=(run --state "$STATE" -p "$P")
+says() { # MESSAGE ARGS...: status 125, the one line, nothing on stdout
+	local want="agentbox: $1" rc=0
+	shift
+	"$AGENTBOX" "$@" >"$T/out" 2>"$T/err" </dev/null || rc=$?
+	is "$rc:$(cat "$T/out"):$(cat "$T/err")" "125::$want" "$want"
+}
+works() { # DESCRIPTION ARGS...
+	expect_rc 0 "$1 (control)" "$AGENTBOX" "${@:2}"
+}
+
+# --- commands
+says "unknown command 'rnu' (did you mean 'run'?)" rnu
+says "unknown command 'chekc' (did you mean 'check'?)" chekc -p x
+says "unknown command 'frobnicate' (agentbox --help lists them)" frobnicate
+says "unknown command '' (agentbox --help lists them)" ''
+says "unknown command 'a\\x0ab\\x1b[31m' (agentbox --help lists them)" $'a\nb\e[31m'
+expect_rc 125 "no command at all" "$AGENTBOX"
+is "$(cat "$T/out")" "" "prints nothing on stdout"
+like "$(cat "$T/err")" "^usage: agentbox COMMAND" "and the usage on stderr"
+
+# --- options
+works "a run" "${U[@]}" -- true
+says "unknown option '--profil' (did you mean '--profile'?)" run --profil "$P" -- true
+says "unknown option '--tiemout' (did you mean '--timeout'?)" "${U[@]}" --tiemout=1s -- true
+says "unknown option '--xyzzyxyzzy' (agentbox run --help lists them)" "${U[@]}" --xyzzyxyzzy -- true
+says "unknown option '-z' (agentbox run --help lists them)" "${U[@]}" -z -- true
+says "unknown option '-z' (agentbox run --help lists them)" "${U[@]}" -qz -- true
+says "unknown option '--timeout' (agentbox check --help lists them)" check -p "$P" --timeout 1s ls /
+says "option '--quiet' takes no value" "${U[@]}" --quiet=yes -- true
+works "--quiet" "${U[@]}" --quiet -- true
+says "option '--timeout' needs a value: --timeout TIME" "${U[@]}" --timeout -- true
+says "option '--timeout' needs a value: --timeout TIME" "${U[@]}" --timeout
+says "option '--profile' needs a value: --profile FILE" run -p
+works "-pFILE in one word" run --state "$STATE" -p"$P" -- true
+works "--profile=FILE" run --state "$STATE" --profile="$P" -- true
+works "bundled flags" "${U[@]}" -iq -- true
+
+# --- the command
+nocommand="no command: write it after --, or as -c STRING"
+says "$nocommand" "${U[@]}"
+says "$nocommand" "${U[@]}" --
+says "unexpected 'true': write the command after --, as in: agentbox run -p FILE -- COMMAND" \
+	"${U[@]}" true
+says "unexpected 'x': write the command after --, as in: agentbox run -p FILE -- COMMAND" \
+	"${U[@]}" x -- true
+says "give -c STRING or -- COMMAND, not both" "${U[@]}" -c true -- true
+says "give -c STRING or -- COMMAND, not both" "${U[@]}" -c true --
+works "-c" "${U[@]}" -c true
+expect_out "--help -p x" "options after -- are the command's" "$AGENTBOX" "${U[@]}" -- \
+	echo --help -p x
+
+# --- values
+for v in 30 1.5s -1s s '' 1d '1 s' 0x1s 1S 99999999999999999999s; do
+	says "--timeout '$v': write a number and ms, s, m or h, as in 30s" "${U[@]}" --timeout="$v" -- true
+done
+says "--timeout must be more than zero" "${U[@]}" --timeout 0s -- true
+works "--timeout" "${U[@]}" --timeout 30s -- true
+for v in x -1 0 '' 99 1x 99999999999 3.0; do
+	says "--status-fd '$v' is no open descriptor" "${U[@]}" --status-fd="$v" -- true
+done
+works "--status-fd" "${U[@]}" --status-fd 2 -- true
+says "--json=yes: the only form is --json=split" "${U[@]}" --dry-run --json=yes --quiet -- true
+noenv="--env takes a name, never a value: command lines are public (use env.set in the profile, or export the variable)"
+says "$noenv" "${U[@]}" --env A=b -- true
+says "$noenv" "${U[@]}" --env 'A*' -- true
+says "$noenv" "${U[@]}" --env '' -- true
+works "--env" "${U[@]}" --env A -- true
+
+# --- the profile
+says "no profile: give -p FILE (or --profile-fd N)" run -- true
+says "no profile: give -p FILE (or --profile-fd N)" check read_file /x
+says "give -p or --profile-fd, not both" run -p "$P" --profile-fd 0 -- true
+says "--profile-fd '9x' is no open descriptor" run --profile-fd 9x -- true
+says "--profile-fd '77' is no open descriptor" run --profile-fd 77 -- true
+says "--param 'x': write it as NAME=VALUE" "${U[@]}" --param x -- true
+says "--param '=x': write it as NAME=VALUE" "${U[@]}" --param =x -- true
+expect_rc 125 "a profile that is not there" "$AGENTBOX" run -p "$T/none.yaml" -- true
+like "$(cat "$T/err")" "^agentbox: .*none.yaml.*No such file" "is named"
+
+# --- check
+says "check needs an action and a resource, as in: agentbox check -p FILE read_file /workspace/notes.txt" \
+	check -p "$P"
+says "check needs an action and a resource, as in: agentbox check -p FILE read_file /workspace/notes.txt" \
+	check -p "$P" read_file
+says "one resource for 'read_file', not 2" check -p "$P" read_file /a /b
+works "one" check -p "$P" read_file "$WS"
+
+# --- a wrong command line is answered in JSON too, where that was asked for
+"$AGENTBOX" "${U[@]}" --json --tiemout 1s -- true >"$T/j" 2>"$T/err"
+is $? 125 "--json with a wrong option"
+json_is "$T/j" 'o["rc"] == 125 and o["error"]["code"] == "usage" and not o["started"] and
+	"did you mean" in o["error"]["message"]' "is one object that says so"
+
+# --- help and version
+for v in run check; do
+	"$AGENTBOX" "$v" --help >"$T/help" 2>"$T/err"
+	is "$?:$(cat "$T/err")" "0:" "$v --help"
+	like "$(head -n 1 "$T/help")" "^usage: agentbox $v " "begins with the usage"
+	is "$("$AGENTBOX" "$v" -p x -h)" "$(cat "$T/help")" "$v -h is the same, after other options too"
+	# Every option of the table is there, and every one there is in the table.
+	for o in $(grep -oE '(^|  )--[a-z0-9-]+|-[a-z], --[a-z0-9-]+' "$T/help" | grep -oE -- '--[a-z0-9-]+'); do
+		"$AGENTBOX" "$v" "${o}=" >"$T/out" 2>"$T/err" </dev/null
+		unlike "$(cat "$T/err")" "unknown option" "$v knows $o, which its help lists"
+	done
+done
+opts() { # COMMAND
+	"$AGENTBOX" "$1" --help | sed -nE 's/^  (-[a-z], |    )(--[a-z0-9-]+).*/\2/p' | tr '\n' ' '
+}
+is "$(opts run)" "--profile --profile-fd --agent --workspace --param --interactive --command --workdir --env --timeout --json --status-fd --state --expect-sha256 --dry-run --quiet " \
+	"run --help lists every option"
+is "$(opts check)" "--profile --profile-fd --agent --workspace --param --json " \
+	"check --help lists every option"
+expect_rc 0 "--help" "$AGENTBOX" --help
+for v in run check; do
+	like "$(cat "$T/out")" "  $v  " "lists $v"
+done
+is "$("$AGENTBOX" -h)" "$("$AGENTBOX" --help)" "-h is the same"
+like "$("$AGENTBOX" --version)" '^agentbox [0-9]+\.[0-9]+\.[0-9]+$' "--version"
+expect_out --help "--help after -- is the command's" "$AGENTBOX" "${U[@]}" -- echo --help
+
+# --- raised privileges
+if [ "$CALLER" = root ]; then
+	cp "$AGENTBOX" "$T/raised"
+	as=(setpriv --reuid "$LIVE_UID" --regid "$LIVE_UID" --clear-groups)
+	expect_rc 0 "an ordinary copy (control)" "${as[@]}" "$T/raised" --version
+	chmod u+s "$T/raised"
+	if grep -qE '^[0-9]+ [0-9]+ [^ ]+ [^ ]+ [^ ]+ [^ ]*nosuid' <(findmnt -no OPTIONS -T "$T" 2>/dev/null) ||
+		[[ ,$(findmnt -no OPTIONS -T "$T" 2>/dev/null), == *,nosuid,* ]]; then
+		skip "a setuid copy refuses" "the test's file system is nosuid"
+	else
+		expect_rc 125 "a setuid copy refuses" "${as[@]}" "$T/raised" --version
+		is "$(cat "$T/out"):$(cat "$T/err")" ":agentbox: refusing to run with raised privileges (setuid, setgid or file capabilities): install agentbox without them" \
+			"and says why"
+	fi
+	rm -f "$T/raised"
+fi
+
+# --- standard descriptors that are closed do not become files of ours
+"$AGENTBOX" "${U[@]}" -- true <&- >&- 2>&-
+is $? 0 "all three closed"
+no_sandbox_left "nothing is left"
+done_testing
