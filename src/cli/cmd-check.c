@@ -15,6 +15,7 @@ enum {
 	OPT_AGENT,
 	OPT_WORKSPACE,
 	OPT_PARAM,
+	OPT_STATE,
 	OPT_JSON,
 };
 
@@ -25,6 +26,7 @@ static const struct cli_option options[] = {
 	  "who asks (implied when the profile declares one)" },
 	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR", "same as --param workspace=DIR" },
 	{ OPT_PARAM, 0, "param", CLI_ARG_VALUE, "NAME=VALUE", "a value for ${NAME} in the profile" },
+	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "where the audit log lives (never a root)" },
 	{ OPT_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },
 };
 
@@ -65,29 +67,67 @@ static bool root_bounds(const struct check *c, const struct view_target *t, bool
 					 .v[t->node->root].mode != PROFILE_MODE_RO;
 }
 
+static bool trap_binds(enum policy_trap trap, bool write)
+{
+	return trap == POLICY_TRAP_HIDE || (trap == POLICY_TRAP_FREEZE && write);
+}
+
+/* Would a run cover this? The same guards that the plan is made of: traps, what a trap that is a
+ * link leads to, files of agentbox itself. */
+static int find_guard(struct arena *a, const struct check *c, const char *path, bool write,
+		      bool *ret, struct err *err)
+{
+	const struct cli_context *ctx = &c->context;
+	const struct resolve_input in = {
+		.profile = ctx->profile,
+		.agent = ctx->agent,
+		.facts = &ctx->facts,
+		.view = &ctx->view,
+		.access = ctx->access,
+	};
+	struct resolved resolved = { 0 };
+
+	if (resolve_guards(a, &in, &resolved, err) != 0)
+		return -1;
+	for (size_t i = 0; i < resolved.guards.n; i++) {
+		const struct guard *g = &resolved.guards.v[i];
+
+		if (path_covers(g->at, path) && (g->kind == GUARD_HIDE || write))
+			*ret = true;
+	}
+	return 0;
+}
+
 /* Policy on the canonical path, then the sandbox's own bounds. */
-static void check_path(struct arena *a, struct check *c, enum action action)
+static int check_path(struct arena *a, struct check *c, enum action action, struct err *err)
 {
 	const char *path = c->words[0];
 	struct request rq = { .action = action, .kind = REQUEST_PATH, .path = path };
 	bool write = action_operation(action) == OPERATION_WRITE;
 	struct view_target t = { .object = { .fd = -1 } };
 	enum view_result r = VIEW_OUTSIDE;
+	bool inside;
 
 	rq.path_invalid = !path_is_canonical(path);
 	if (!rq.path_invalid) {
 		r = view_resolve(a, &c->context.view, path, &t);
-		rq.control_plane = is_control_plane(c->context.profile, &t);
-		/* Where the links lead is what is judged; what cannot be followed is judged by
-		 * its text, and then lies outside. */
-		if (r == VIEW_FOUND || r == VIEW_ABSENT)
-			rq.path = t.path;
+		rq.control_plane = is_control_plane(c->context.profile, &t) ||
+				   trap_binds(policy_trap(&c->context.profile->sandbox, path), write);
+	}
+	inside = r == VIEW_FOUND || r == VIEW_ABSENT;
+	/* Where the links lead is what is judged; what cannot be followed is judged by its text,
+	 * and then lies outside. */
+	if (inside)
+		rq.path = t.path;
+	if (inside && find_guard(a, c, t.path, write, &rq.control_plane, err) != 0) {
+		view_target_close(&t);
+		return -1;
 	}
 	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
-	if (c->decision.verdict == PROFILE_ALLOW &&
-	    ((r != VIEW_FOUND && r != VIEW_ABSENT) || !root_bounds(c, &t, write)))
+	if (c->decision.verdict == PROFILE_ALLOW && (!inside || !root_bounds(c, &t, write)))
 		deny(c, "sandbox", "sandbox_deny", "outside what the sandbox grants");
 	view_target_close(&t);
+	return 0;
 }
 
 static int check_command(struct arena *a, struct check *c, char *const *environ_in,
@@ -154,8 +194,7 @@ static int check_decide(struct arena *a, struct check *c, struct err *err)
 	switch (action_operation(action)) {
 	case OPERATION_READ:
 	case OPERATION_WRITE:
-		check_path(a, c, action);
-		return 0;
+		return check_path(a, c, action, err);
 	case OPERATION_EXECUTE:
 		return check_command(a, c, environ, err);
 	case OPERATION_CONNECT:
@@ -223,6 +262,8 @@ static int check_run(struct arena *a, const struct cli_parsed *p, struct check *
 		.profile_fd = cli_value(p, OPT_PROFILE_FD),
 		.agent = cli_value(p, OPT_AGENT),
 		.workspace = cli_value(p, OPT_WORKSPACE),
+		.state = cli_value(p, OPT_STATE),
+		.state_optional = true,
 		.parsed = p,
 		.param_id = OPT_PARAM,
 	};

@@ -109,17 +109,26 @@ static int check_expected(const struct profile *p, const char *expect, struct er
 
 /* Root of a namespace that an ordinary user made has no /var/lib to write to, and the home that
  * passwd names for uid 0 is not its own: there the caller's environment says where home is. */
-static int choose_state(struct cli_context *c, const char *state, struct err *err)
+static int choose_state(struct cli_context *c, const struct cli_source *src, struct err *err)
 {
 	const struct facts_caller *caller = &c->facts.caller;
 	bool borrowed_root = caller->uid == 0 && !caller->kernel_root;
 	uid_t uid = borrowed_root ? 1 : caller->uid;
 	const char *home = borrowed_root ? getenv("HOME") : caller->home;
+	const char *state = src->state;
+	struct err none = { 0 };
 
 	if (state != NULL && state[0] != '/' && caller->cwd != NULL)
 		state = path_join(c->arena, caller->cwd, state);
-	return audit_state_dir(c->arena, state, getenv("XDG_STATE_HOME"), home, uid, &c->state_dir,
-			       err);
+	if (audit_state_dir(c->arena, state, getenv("XDG_STATE_HOME"), home, uid, &c->state_dir,
+			    &none) == 0)
+		return 0;
+	/* Who has no home has no default state to keep out of the roots either. */
+	c->state_dir = NULL;
+	if (src->state_optional && state == NULL)
+		return 0;
+	*err = none;
+	return -1;
 }
 
 int cli_context_load(struct cli_context *c, const struct cli_source *src, struct err *err)
@@ -134,7 +143,7 @@ int cli_context_load(struct cli_context *c, const struct cli_source *src, struct
 				       "give -p or --profile-fd, not both");
 	if (facts_caller(c->arena, &c->facts.caller, err) != 0)
 		return -1;
-	if (choose_state(c, src->state, err) != 0)
+	if (choose_state(c, src, err) != 0)
 		return -1;
 	if (src->profile_fd != NULL && parse_fd(src->profile_fd, &ps.fd, err) != 0)
 		return -1;

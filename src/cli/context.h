@@ -23,6 +23,7 @@ struct cli_source {
 	const char *agent;
 	const char *workspace; /* -w, or NULL */
 	const char *state;     /* --state, or NULL */
+	bool state_optional;   /* the verb writes nothing: it can do without a state directory */
 	const char *expect;    /* --expect-sha256, or NULL */
 	const struct cli_parsed *parsed;
 	int param_id; /* option id of --param, which may be given often */

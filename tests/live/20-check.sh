@@ -25,7 +25,7 @@ permissions:
     alice:
       rules:
         - {operations: [read, write], paths: ["/data/workspace/alice/**"], mode: allow}
-        - {operations: [write], paths: ["/data/reports/**"], mode: allow}
+        - {operations: [write], paths: ["/data/reports/**", "/usr/**"], mode: allow}
         - {operations: [read], paths: ["/data/reports/**", "/outside/**", "/usr/**"], mode: allow}
         - {operations: [execute], commands: ["git push *", "sh"], mode: deny}
         - {operations: [execute], commands: ["ls", "cat *", "sh -c true", "true"], mode: allow}
@@ -44,7 +44,7 @@ said() { # TEXT DESCRIPTION: what the last expect_rc printed
 	is "$(cat "$T/out")" "$1" "$2"
 }
 decides() { # EXPRESSION DESCRIPTION ARGS...
-	local expr=$1 desc=$2
+	local expr="($1)" desc=$2
 	shift 2
 	"$AGENTBOX" check --json -p "$P" "$@" >"$T/j" 2>"$T/err"
 	json_is "$T/j" "$expr" "$desc"
@@ -118,6 +118,8 @@ expect_rc 121 "but not writing" c -a alice write_file /usr/bin/env
 expect_rc 125 "a profile that allows by default" "$AGENTBOX" check \
 	-p "$LIVE/profiles/default-allow.yaml" read_file /x
 
+check_not "no check writes an audit log" test -e "$STATE"
+
 # --- protected names
 expect_rc 120 "a hidden name" c -a alice read_file $A/.env
 said "deny: the path is protected" "and it is told so"
@@ -189,10 +191,9 @@ decides 'o["layer"] == "sandbox" and o["code"] == "sandbox_deny"' "outside" \
 	-a alice read_file /outside/x
 decides 'o["resource"] == ["cat", "-n", "a"] and o["action"] == "run_command"' "a command line" \
 	-a alice run_command -- cat -n a
-decides 'o["action"] == "no\x1bpe"' "what is printed is what was asked" -a alice $'no\e\pe' x
+decides 'o["action"] == "no\x1bpe"' "what is printed is what was asked" -a alice $'no\epe' x
 unlike "$(cat "$T/j")" $'\e' "but nothing that a terminal acts on"
 json_out=$("$AGENTBOX" check --json -p "$P" -a alice read_file /outside/y 2>&1)
 unlike "$json_out" "$T|yaml" "no host path and no rule text for the caller"
-check_not "a check writes no audit log" test -e "$STATE"
 no_sandbox_left "and starts nothing"
 done_testing

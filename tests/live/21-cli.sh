@@ -54,7 +54,7 @@ says "give -c STRING or -- COMMAND, not both" "${U[@]}" -c true -- true
 says "give -c STRING or -- COMMAND, not both" "${U[@]}" -c true --
 works "-c" "${U[@]}" -c true
 expect_out "--help -p x" "options after -- are the command's" "$AGENTBOX" "${U[@]}" -- \
-	echo --help -p x
+	sh -c 'echo "$*"' sh --help -p x
 
 # --- values
 for v in 30 1.5s -1s s '' 1d '1 s' 0x1s 1S 99999999999999999999s; do
@@ -66,7 +66,9 @@ for v in x -1 0 '' 99 1x 99999999999 3.0; do
 	says "--status-fd '$v' is no open descriptor" "${U[@]}" --status-fd="$v" -- true
 done
 works "--status-fd" "${U[@]}" --status-fd 2 -- true
-says "--json=yes: the only form is --json=split" "${U[@]}" --dry-run --json=yes --quiet -- true
+expect_rc 125 "--json=yes" "$AGENTBOX" "${U[@]}" --json=yes -- true
+is "$(cat "$T/err")" "agentbox: --json=yes: the only form is --json=split" "is no form of it"
+works "--json=split" "${U[@]}" --json=split -- true
 noenv="--env takes a name, never a value: command lines are public (use env.set in the profile, or export the variable)"
 says "$noenv" "${U[@]}" --env A=b -- true
 says "$noenv" "${U[@]}" --env 'A*' -- true
@@ -77,11 +79,11 @@ works "--env" "${U[@]}" --env A -- true
 says "no profile: give -p FILE (or --profile-fd N)" run -- true
 says "no profile: give -p FILE (or --profile-fd N)" check read_file /x
 says "give -p or --profile-fd, not both" run -p "$P" --profile-fd 0 -- true
-says "--profile-fd '9x' is no open descriptor" run --profile-fd 9x -- true
-says "--profile-fd '77' is no open descriptor" run --profile-fd 77 -- true
+says "--profile-fd '9x' is no open descriptor" check --profile-fd 9x read_file /x
+says "--profile-fd '77' is no open descriptor" check --profile-fd 77 read_file /x
 says "--param 'x': write it as NAME=VALUE" "${U[@]}" --param x -- true
 says "--param '=x': write it as NAME=VALUE" "${U[@]}" --param =x -- true
-expect_rc 125 "a profile that is not there" "$AGENTBOX" run -p "$T/none.yaml" -- true
+expect_rc 125 "a profile that is not there" "$AGENTBOX" run --state "$STATE" -p "$T/none.yaml" -- true
 like "$(cat "$T/err")" "^agentbox: .*none.yaml.*No such file" "is named"
 
 # --- check
@@ -92,18 +94,25 @@ says "check needs an action and a resource, as in: agentbox check -p FILE read_f
 says "one resource for 'read_file', not 2" check -p "$P" read_file /a /b
 works "one" check -p "$P" read_file "$WS"
 
+# --- audit
+says "audit needs one of: verify, head (agentbox audit --help tells more)" audit
+says "unknown word 'verfy' after audit (did you mean 'verify'?)" audit verfy
+says "unknown word 'frobnicate' after audit; it takes verify or head" audit frobnicate
+says "give FILE or --state, not both" audit head "$T/x" --state "$STATE"
+works "of what has been written" audit verify --state "$STATE"
+
 # --- a wrong command line is answered in JSON too, where that was asked for
 "$AGENTBOX" "${U[@]}" --json --tiemout 1s -- true >"$T/j" 2>"$T/err"
 is $? 125 "--json with a wrong option"
-json_is "$T/j" 'o["rc"] == 125 and o["error"]["code"] == "usage" and not o["started"] and
-	"did you mean" in o["error"]["message"]' "is one object that says so"
+json_is "$T/j" '(o["rc"] == 125 and o["error"]["code"] == "usage" and not o["started"] and
+	"did you mean" in o["error"]["message"])' "is one object that says so"
 
 # --- help and version
-for v in run check; do
+for v in run check audit; do
 	"$AGENTBOX" "$v" --help >"$T/help" 2>"$T/err"
 	is "$?:$(cat "$T/err")" "0:" "$v --help"
 	like "$(head -n 1 "$T/help")" "^usage: agentbox $v " "begins with the usage"
-	is "$("$AGENTBOX" "$v" -p x -h)" "$(cat "$T/help")" "$v -h is the same, after other options too"
+	is "$("$AGENTBOX" "$v" --state x -h)" "$(cat "$T/help")" "$v -h is the same, after other options too"
 	# Every option of the table is there, and every one there is in the table.
 	for o in $(grep -oE '(^|  )--[a-z0-9-]+|-[a-z], --[a-z0-9-]+' "$T/help" | grep -oE -- '--[a-z0-9-]+'); do
 		"$AGENTBOX" "$v" "${o}=" >"$T/out" 2>"$T/err" </dev/null
@@ -115,15 +124,26 @@ opts() { # COMMAND
 }
 is "$(opts run)" "--profile --profile-fd --agent --workspace --param --interactive --command --workdir --env --timeout --json --status-fd --state --expect-sha256 --dry-run --quiet " \
 	"run --help lists every option"
-is "$(opts check)" "--profile --profile-fd --agent --workspace --param --json " \
+is "$(opts check)" "--profile --profile-fd --agent --workspace --param --state --json " \
 	"check --help lists every option"
+is "$(opts audit)" "--head --state " "audit --help lists every option"
 expect_rc 0 "--help" "$AGENTBOX" --help
-for v in run check; do
+for v in run check audit; do
 	like "$(cat "$T/out")" "  $v  " "lists $v"
 done
 is "$("$AGENTBOX" -h)" "$("$AGENTBOX" --help)" "-h is the same"
 like "$("$AGENTBOX" --version)" '^agentbox [0-9]+\.[0-9]+\.[0-9]+$' "--version"
-expect_out --help "--help after -- is the command's" "$AGENTBOX" "${U[@]}" -- echo --help
+
+# --- who has neither a home nor XDG_STATE_HOME
+if [ "$CALLER" = user ] && ! getent passwd "$EUID" >/dev/null; then
+	says "no state directory: neither XDG_STATE_HOME nor a home directory is known; give one with --state DIR" \
+		run -p "$P" -- true
+	works "checks without one" check -p "$P" read_file "$WS"
+	works "runs with one" "${U[@]}" -- true
+fi
+expect_rc 125 "a state directory in a root, said to check" "$AGENTBOX" check --state "$WS/s" -p "$P" \
+	read_file "$WS"
+like "$(cat "$T/err")" "the state directory of agentbox" "is refused as run refuses it"
 
 # --- raised privileges
 if [ "$CALLER" = root ]; then
