@@ -13,6 +13,7 @@ import collections
 import concurrent.futures
 import os
 import pathlib
+import pwd
 import re
 import shutil
 import subprocess
@@ -50,7 +51,7 @@ class Tolerated:
             fields = line.split("\t")
             if len(fields) != 6:
                 sys.exit(f"{path}:{n}: {len(fields)} fields, want 6")
-            if set(fields[4].split(",")) - {"normal", "abort", "notfound", "keyring", "never"}:
+            if set(fields[4].split(",")) - {"normal", "abort", "notfound", "keyring", "identity", "never"}:
                 sys.exit(f"{path}:{n}: unknown end {fields[4]}")
             self.rows.append(fields)
         self.used = set()
@@ -105,7 +106,8 @@ class Suite:
         self.places = [Place(self.top, i, self.agentbox, os.environ["PROBE"]) for i in range(2)]
         self.prefix = []
         if caller == "user" and os.geteuid() == 0:
-            uid = str(20000 + os.getpid() % 20000)
+            # One with an entry in passwd: the C library's search for others is long, and not ours.
+            uid = next((str(p.pw_uid) for p in pwd.getpwall() if p.pw_name in ("games", "daemon", "bin")), "5")
             self.prefix = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups"]
             subprocess.run(["chown", "-R", f"{uid}:{uid}"] + [str(p.dir) for p in self.places], check=True)
         self.tolerated = Tolerated(HERE / "tolerated.tsv")
@@ -150,12 +152,22 @@ class Suite:
         a = self.baseline[place].splitlines()
         b = (self.fingerprint(place) or "").splitlines()
         lines = [f"# - {x}" for x in a if x not in b] + [f"# + {x}" for x in b if x not in a]
-        return "\n".join(lines[:12])
+        most = 100 if os.environ.get("FAULT_ONLY") else 4
+        return "\n".join(lines[:most] + ["# ..."] * (len(lines) > most))
 
     def same_but(self, place, start):
         a, b = ([l for l in t.splitlines() if not l.startswith(start)]
                 for t in (self.baseline[place], self.fingerprint(place)))
         return a == b
+
+    def same_but_identity(self, place):
+        """Root's second best (DESIGN 6.3): it is told, and more of /etc is masked, not less."""
+        def plain(text):
+            text = re.sub(r",idmapped|,uid=\d+,gid=\d+|size=\d+k,nr_inodes=\d+", "", text)
+            text = re.sub(r"(1000) +\d+( +1)", r"\1 N\2", text)
+            return {l for l in text.splitlines()
+                    if not re.match(r"mount /proc/own/mask(dir)? /etc/|allow$|deny$", l)}
+        return plain(self.baseline[place]) == plain(self.fingerprint(place))
 
     def judge(self, place, errno, r):
         """Return the end as a word, and what is wrong with it or None."""
@@ -175,7 +187,13 @@ class Suite:
         ends = self.tolerated.ends(self.window, text, errno)
         if "[loader]" in text:
             ends.add("loader")
+        if "never" in ends:
+            # The numbers of the supervisor's calls move by one or two between runs.
+            return "never", None
         if ran:
+            if "identity" in ends and "as kernel uid 0 without capabilities" in r.stdout and \
+                    self.same_but_identity(place):
+                return "identity", None
             if "keyring" in ends and self.same_but(place, "keyring "):
                 return "keyring", None
             if self.fingerprint(place) != self.baseline[place]:

@@ -75,6 +75,7 @@ done
 expect_rc 120 "host tools are nobody's" c -a alice host_run anything
 
 # --- canonical paths only (R007)
+# shellcheck disable=SC2088 # meant as it stands
 for p in $A/../bob/n $A/./notes.txt $A//notes.txt $A/notes.txt/ $A/.. notes.txt ./notes.txt \
 	"~/notes.txt" '' //; do
 	expect_rc 120 "not canonical: '$p'" c -a alice read_file "$p"
