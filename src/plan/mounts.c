@@ -204,8 +204,10 @@ static void build_dev(struct plan_builder *b)
 	op_add(b, PLAN_OP_DEVPTS, "/dev/pts");
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		op_symlink(b, links[i].at, links[i].text);
+	/* Of the one scratch: a second file system would be a second allowance. */
+	op_mkdir(b, STAGE_SCRATCH "/shm", 01777);
 	op_mkdir(b, "/dev/shm", 0755);
-	op_tmpfs(b, "/dev/shm", 01777, ATTRS_RW | PLAN_ATTR_NOEXEC);
+	op_bind(b, STAGE_SCRATCH "/shm", "/dev/shm", ATTRS_RW | PLAN_ATTR_NOEXEC);
 }
 
 /* A directory that another root holds must exist there: nothing is made on the host. */

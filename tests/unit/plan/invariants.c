@@ -219,6 +219,7 @@ const char *invariants_broken(struct hand *h)
 							    place_broken };
 	const struct plan *p = h->plan;
 	unsigned procs = 0;
+	unsigned scratches = 0;
 
 	if (p->n_ops > PLAN_OPS_MAX || p->n_sources > PLAN_SOURCES_MAX)
 		return "the plan is too big";
@@ -228,6 +229,7 @@ const char *invariants_broken(struct hand *h)
 		if (p->ops[i].kind <= PLAN_OP_NONE || p->ops[i].kind >= PLAN_OP_MAX)
 			return BROKEN(h, i, "no such op");
 		procs += p->ops[i].kind == PLAN_OP_PROC;
+		scratches += p->ops[i].kind == PLAN_OP_TMPFS;
 		for (size_t k = 0; k < ARRAY_SIZE(rules); k++) {
 			const char *why = rules[k](h, i);
 
@@ -237,5 +239,8 @@ const char *invariants_broken(struct hand *h)
 	}
 	if (procs != 1)
 		return "not exactly one proc";
+	/* The allowance is for all of it together. */
+	if (scratches != 1)
+		return "not exactly one scratch";
 	return roots_broken(h);
 }
