@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -47,23 +48,23 @@ static void refuse_path(struct arena *a, struct refused_set *s, const char *path
 /* A directory and everything above it: a root that contains it would grant it. */
 static void refuse_chain(struct arena *a, struct refused_set *s, const char *path, const char *what)
 {
-	char *real;
+	struct facts_object o;
 
 	if (path == NULL || path[0] != '/')
 		return;
-	refuse_path(a, s, path, what);
 	/* What does not exist yet is guarded by the part that does. */
-	for (;;) {
-		real = realpath(path, NULL);
-		if (real != NULL || path[1] == '\0')
-			break;
+	while (facts_object_open(a, AT_FDCWD, path, true, &o) != 0) {
+		if (path[1] == '\0')
+			return;
 		path = path_dirname(a, path);
 	}
-	if (real == NULL)
-		return;
-	for (const char *p = real; p[1] != '\0'; p = path_dirname(a, p))
+	*array_push(a, &s->set) = (struct refused){ .dev = makedev(o.id.dev_major, o.id.dev_minor),
+						    .ino = o.id.ino,
+						    .what = what };
+	fd_close(&o.fd);
+	/* "/" is in the table. */
+	for (const char *p = path_dirname(a, o.path); p[1] != '\0'; p = path_dirname(a, p))
 		refuse_path(a, s, p, what);
-	free(real);
 }
 
 static void refused_build(struct arena *a, const struct facts_input *in,

@@ -168,39 +168,44 @@ int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
 	return 0;
 }
 
+/* A link needs no descriptor, and most of the base is links: asked first. */
+static int gather_base_entry(struct arena *a, struct facts_base *b, struct err *err)
+{
+	char link[PATH_MAX];
+	ssize_t n = readlink(b->at, link, sizeof(link));
+	int fd;
+	int r;
+
+	if (n > 0 && n < (ssize_t)sizeof(link)) {
+		b->kind = FACTS_BASE_LINK;
+		b->link = arena_strndup(a, link, (size_t)n);
+		return 0;
+	}
+	if (n < 0 && errno == ENOENT)
+		return 0;
+	if (n >= 0 || errno != EINVAL)
+		return err_set(err, ERR_HOST, n < 0 ? errno : ENAMETOOLONG, "base %s", b->at);
+	fd = open(b->at, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, ERR_HOST, errno, "base %s", b->at);
+	r = facts_object_hold(fd, &b->object);
+	if (r < 0) {
+		(void)close(fd);
+		return err_set(err, ERR_HOST, -r, "base %s", b->at);
+	}
+	b->object.path = b->at;
+	b->kind = FACTS_BASE_DIR;
+	return 0;
+}
+
 static int gather_base(struct arena *a, struct facts *f, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(base_names); i++) {
 		struct facts_base *b = array_push(a, &f->base);
-		char link[PATH_MAX];
-		int fd;
-		int r;
 
 		*b = (struct facts_base){ .at = base_names[i], .object = { .fd = -1 } };
-		fd = open(b->at, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0 && errno == ENOENT)
-			continue;
-		if (fd < 0)
-			return err_set(err, ERR_HOST, errno, "base %s", b->at);
-		r = facts_object_hold(fd, &b->object);
-		if (r < 0) {
-			(void)close(fd);
-			return err_set(err, ERR_HOST, -r, "base %s", b->at);
-		}
-		b->object.path = b->at;
-		if (S_ISLNK(b->object.mode)) {
-			ssize_t n = readlinkat(fd, "", link, sizeof(link));
-
-			if (n <= 0 || n >= (ssize_t)sizeof(link))
-				return err_set(err, ERR_HOST, errno, "base link %s", b->at);
-			b->kind = FACTS_BASE_LINK;
-			b->link = arena_strndup(a, link, (size_t)n);
-			fd_close(&b->object.fd);
-		} else if (S_ISDIR(b->object.mode)) {
-			b->kind = FACTS_BASE_DIR;
-		} else {
-			return err_set(err, ERR_HOST, 0, "base %s is no directory", b->at);
-		}
+		if (gather_base_entry(a, b, err) != 0)
+			return -1;
 	}
 	return 0;
 }

@@ -45,7 +45,8 @@ static const char *search_path(struct arena *a, const struct resolve_input *in, 
 		const char *dir = len == 0 ? workdir : arena_strndup(a, p, len);
 		const char *path = path_join(a, dir, name);
 
-		if (try_file(a, in, path, file, canonical, denied))
+		if (!view_is_absent(in->view, path) &&
+		    try_file(a, in, path, file, canonical, denied))
 			return path;
 		if (*denied && first_denied == NULL)
 			first_denied = path;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -186,13 +187,10 @@ static int guard_control(struct guards *g, const char *real, enum guard_kind kin
 			return err_set(err, ERR_HOST, errno, "%s", dir);
 		for (size_t i = 0; i < f->roots.n; i++) {
 			const struct facts_root *fr = &f->roots.v[i];
-			struct stat rst;
+			const struct file_id *id = &fr->object.id;
 
-			if (!fr->present || !g->in->access[i].read)
-				continue;
-			if (fstat(fr->object.fd, &rst) != 0)
-				return err_set(err, ERR_HOST, errno, "root '%s'", fr->root->path);
-			if (rst.st_dev != st.st_dev || rst.st_ino != st.st_ino)
+			if (!fr->present || !g->in->access[i].read || id->ino != st.st_ino ||
+			    makedev(id->dev_major, id->dev_minor) != st.st_dev)
 				continue;
 			if (strcmp(dir, real) == 0)
 				return err_set_at(err, ERR_PROFILE, fr->root->pos.file,

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -217,6 +219,66 @@ static enum view_result walk_path(struct walk *w, const char *path)
 	return VIEW_FOUND;
 }
 
+/* The mount that a path without links lies on. */
+static const struct view_node *node_holding(const struct view *v, const char *path)
+{
+	const struct view_node *best = NULL;
+
+	for (size_t i = 0; i < v->nodes.n; i++) {
+		const struct view_node *n = &v->nodes.v[i];
+
+		if (path_covers(n->at, path) &&
+		    (best == NULL || strlen(n->at) > strlen(best->at) ||
+		     (strcmp(n->at, best->at) == 0 && best->kind == VIEW_DIR)))
+			best = n;
+	}
+	return best;
+}
+
+/* One call for a path without links, which most are. -ELOOP: there is one, walk. */
+static int open_plain(const struct view *v, const char *path, const struct view_node **ret)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	const struct view_node *n = path_is_canonical(path) ? node_holding(v, path) : NULL;
+	long fd;
+
+	if (n == NULL || n->fd < 0 || strcmp(n->at, path) == 0)
+		return -ELOOP;
+	*ret = n;
+	fd = syscall(SYS_openat2, n->fd, path_rest(n->at, path), &how, sizeof(how));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+bool view_is_absent(const struct view *v, const char *path)
+{
+	const struct view_node *n;
+	FD_AUTO fd = open_plain(v, path, &n);
+
+	/* A link on the way would have been -ELOOP, so the name is missing as it is written. */
+	return fd == -ENOENT;
+}
+
+/* Anything but a plain file or directory is left to the walk. */
+static bool resolve_plain(struct arena *a, const struct view *v, const char *path,
+			  struct view_target *ret)
+{
+	FD_AUTO fd = open_plain(v, path, &ret->node);
+
+	if (fd < 0 || facts_object_hold(fd, &ret->object) != 0)
+		return false;
+	(void)fd_take(&fd);
+	/* With O_NOFOLLOW a link in the last component is opened itself. */
+	if (S_ISLNK(ret->object.mode)) {
+		fd_close(&ret->object.fd);
+		return false;
+	}
+	ret->path = arena_strdup(a, path);
+	return true;
+}
+
 enum view_result view_resolve(struct arena *a, const struct view *v, const char *path,
 			      struct view_target *ret)
 {
@@ -225,6 +287,8 @@ enum view_result view_resolve(struct arena *a, const struct view *v, const char 
 	int e;
 
 	*ret = (struct view_target){ .object = { .fd = -1 } };
+	if (resolve_plain(a, v, path, ret))
+		return VIEW_FOUND;
 	walk_root(&w);
 	r = walk_path(&w, path);
 	ret->path = w.cur;

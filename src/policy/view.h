@@ -58,6 +58,9 @@ struct view_target {
 enum view_result view_resolve(struct arena *a, const struct view *v, const char *path,
 			      struct view_target *ret);
 
+/* view_is_absent() - a cheap "no" for searches: true only when the path certainly leads nowhere. */
+bool view_is_absent(const struct view *v, const char *path);
+
 /* view_from_host() - the virtual path of a held host object at canonical host path @path, or
  * NULL when no root or base holds it. The deepest match wins. */
 const char *view_from_host(struct arena *a, const struct view *v, const struct facts *f,
