@@ -49,7 +49,7 @@ static const struct row rows[] = {
 	{ "the state directory", "{path: '@/state/agentbox', at: /x}", "the state directory" },
 	{ "what holds the state directory", "{path: '@/state', at: /x}", "the state directory" },
 	{ "what will hold the runtime directory", "{path: '@/runtime', at: /x}", "the runtime" },
-	{ "what holds installed profiles that do not exist", "{path: '@/share', at: /x}",
+	{ "what holds the installed profiles", "{path: '@/share', at: /x}",
 	  "the installed profiles" },
 	{ "the root of all", "{path: /, at: /x}", "is or contains" },
 	{ "/etc", "{path: /etc, at: /x}", "is or contains /etc" },
@@ -93,7 +93,7 @@ static void make_world(struct world *w)
 	world_mkdir(w, "home/me/project");
 	world_mkdir(w, "state/agentbox");
 	world_mkdir(w, "runtime");
-	world_mkdir(w, "share");
+	world_mkdir(w, "share/profiles");
 	world_file(w, "f", 0644);
 	world_link(w, "../target", "w/link");
 	world_link(w, "/etc", "w/etc");
