@@ -49,6 +49,7 @@ unsigned child_mount_attrs(unsigned plan_attrs);
 int child_restrict_tree(int tree, unsigned plan_attrs);
 
 /* identity.c */
+int child_write_id_maps(struct child_ctx *ctx);
 int child_take_identity(struct child_ctx *ctx);
 int child_set_death_signal(struct child_ctx *ctx);
 int child_start_session(struct child_ctx *ctx);

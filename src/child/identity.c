@@ -3,13 +3,47 @@
 #include "child/ctx.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "sys/caps.h"
 #include "sys/fs.h"
 #include "sys/process.h"
 #include "sys/sock.h"
+
+static int write_map(const char *path, const char *text)
+{
+	size_t len = strlen(text);
+	ssize_t n;
+	int fd = sys_openat2(AT_FDCWD, path, O_WRONLY, 0, 0);
+
+	if (fd < 0)
+		return fd;
+	/* The kernel takes a map in one write or not at all. */
+	n = sys_write(fd, text, len);
+	(void)sys_close(fd);
+	if (n < 0)
+		return (int)n;
+	return n == (ssize_t)len ? 0 : -EIO;
+}
+
+/* Through the host's proc, which knows us by our pid outside. */
+int child_write_id_maps(struct child_ctx *ctx)
+{
+	const struct plan_ids *ids = &ctx->plan->ids;
+	int r;
+
+	/* Before gid_map: an ordinary caller may write that one only once setgroups is denied. */
+	r = write_map("/proc/self/setgroups", "deny");
+	if (r < 0)
+		return r;
+	r = write_map("/proc/self/uid_map", ids->uid_map);
+	if (r < 0)
+		return r;
+	return write_map("/proc/self/gid_map", ids->gid_map);
+}
 
 int child_take_identity(struct child_ctx *ctx)
 {

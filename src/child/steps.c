@@ -58,8 +58,10 @@ static int wait_token(const struct child_ctx *ctx, uint32_t kind)
 	return order.kind == kind && order.arg == 0 ? 0 : -EPROTO;
 }
 
-static int wait_ids(struct child_ctx *ctx)
+static int settle_ids(struct child_ctx *ctx)
 {
+	if (ctx->plan->ids.uid_map != NULL)
+		return child_write_id_maps(ctx);
 	return wait_token(ctx, CHILD_ORDER_IDS_WRITTEN);
 }
 
@@ -88,16 +90,17 @@ static const struct step {
 	/* Needs no id mapping, so it overlaps with the supervisor writing the maps; as the
 	 * caller's own kernel id, because a mapped one may not reach the caller's directories. */
 	{ CHILD_STEP_SOURCES, child_clone_sources },
-	{ CHILD_STEP_WAIT_IDS, wait_ids },
+	/* These ask for no id either: time in which the supervisor writes the maps. */
+	{ CHILD_STEP_SESSION, child_start_session },
+	{ CHILD_STEP_HOSTNAME, child_set_hostname },
+	{ CHILD_STEP_LOOPBACK, child_raise_loopback },
+	{ CHILD_STEP_WAIT_IDS, settle_ids },
 	/* Before anything is created: what we make belongs to the final identity. */
 	{ CHILD_STEP_IDENTITY, child_take_identity },
 	/* After the credentials, whose change clears it. A supervisor that died before this is
 	 * seen as end of file at WAIT_START. */
 	{ CHILD_STEP_DEATH_SIGNAL, child_set_death_signal },
-	{ CHILD_STEP_SESSION, child_start_session },
 	{ CHILD_STEP_KEYRING, child_join_keyring },
-	{ CHILD_STEP_HOSTNAME, child_set_hostname },
-	{ CHILD_STEP_LOOPBACK, child_raise_loopback },
 	{ CHILD_STEP_ROOT, child_attach_root },
 	/* While the host's own proc is still in this namespace: without a fully visible one the
 	 * kernel refuses to mount another. */

@@ -72,6 +72,12 @@ int plan_compile(struct arena *a, struct arena *scratch, const struct plan_reque
 			       "from %d",
 			       b.ops.n, b.sources.n, PLAN_OPS_MAX, PLAN_SOURCES_MAX);
 	p->ids = rq->ids;
+	if (!p->ids.switch_ids) {
+		p->ids.uid_map =
+			arena_printf(a, "%u %u 1\n", p->ids.inside_uid, p->ids.outside_uid);
+		p->ids.gid_map =
+			arena_printf(a, "%u %u 1\n", p->ids.inside_gid, p->ids.outside_gid);
+	}
 	p->host_network = rq->host_network;
 	p->hostname = arena_strdup(a, rq->profile->sandbox.hostname);
 	p->sources = b.sources.v;

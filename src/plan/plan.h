@@ -89,6 +89,10 @@ struct plan_ids {
 	uint32_t outside_uid, outside_gid; /* in the caller's user namespace */
 	bool switch_ids;		   /* the child must change to them (root caller) */
 	bool drop_groups;		   /* setgroups(0) in the child; else setgroups is denied */
+	/* Lines for uid_map and gid_map that the child writes itself, without waiting: one may
+	 * always map one's own id (user_namespaces(7)). NULL: only the supervisor has the right
+	 * to; it writes them from the numbers above, and says so. */
+	const char *uid_map, *gid_map;
 };
 
 struct plan {

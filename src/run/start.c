@@ -3,7 +3,7 @@
  *
  *   supervisor                               child
  *   clone3                                   sources by path, device, inode, type
- *   id maps, IDS_WRITTEN ------------------> identity, tree, privileges
+ *   id maps, IDS_WRITTEN (root caller) ----> identity, tree, privileges
  *   sources again, by mount id too           |
  *   after_clone of each attachment           |
  *   START ---------------------------------> the command, once every step is done
@@ -57,6 +57,16 @@ static int start_order(struct supervisor *s, enum child_order_kind kind, struct 
 	return 0;
 }
 
+static int start_ids(struct supervisor *s, struct err *err)
+{
+	/* The child maps its own id. */
+	if (s->plan->ids.uid_map != NULL)
+		return 0;
+	if (idmap_write(s->child.pid, &s->plan->ids, err) != 0)
+		return -1;
+	return start_order(s, CHILD_ORDER_IDS_WRITTEN, err);
+}
+
 static int start_check_sources(const struct supervisor *s, struct err *err)
 {
 	for (uint32_t i = 0; i < s->plan->n_sources; i++) {
@@ -93,8 +103,7 @@ static int start_attachments(struct supervisor *s, struct err *err)
 
 static int start_steps(struct supervisor *s, struct err *err)
 {
-	if (idmap_write(s->child.pid, &s->plan->ids, err) != 0 ||
-	    start_order(s, CHILD_ORDER_IDS_WRITTEN, err) != 0 || start_check_sources(s, err) != 0 ||
+	if (start_ids(s, err) != 0 || start_check_sources(s, err) != 0 ||
 	    start_attachments(s, err) != 0)
 		return -1;
 	return start_order(s, CHILD_ORDER_START, err);
