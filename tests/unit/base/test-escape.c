@@ -93,6 +93,22 @@ static void test_rows(struct tap *t)
 	}
 }
 
+/* What lies behind the end would complete the sequence, and is not the text's. */
+static void test_end(struct tap *t)
+{
+	static const char *const whole[] = { "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(whole); i++) {
+		size_t len = strlen(whole[i]);
+		STRBUF_AUTO sb = { 0 };
+
+		escape_add(&sb, whole[i], len - 1);
+		tap_int(t, (long long)sb.len, 4 * ((long long)len - 1), "cut by its length");
+		tap_ok(t, !escape_utf8_valid(whole[i], len - 1), "and not well-formed");
+		tap_ok(t, escape_utf8_valid(whole[i], len), "whole it is (control)");
+	}
+}
+
 /* Whatever goes in: printable, without control characters, and well-formed again. */
 static void test_every_pair(struct tap *t)
 {
@@ -133,6 +149,7 @@ int main(void)
 	struct tap t = { 0 };
 
 	test_rows(&t);
+	test_end(&t);
 	test_every_pair(&t);
 	test_long(&t);
 	return tap_done(&t);
