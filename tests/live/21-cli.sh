@@ -17,7 +17,7 @@ works() { # DESCRIPTION ARGS...
 
 # --- commands
 says "unknown command 'rnu' (did you mean 'run'?)" rnu
-says "unknown command 'checkk' (did you mean 'check'?)" checkk -p x
+says "unknown command 'chheck' (did you mean 'check'?)" chheck -p x
 says "unknown command 'frobnicate' (agentbox --help lists them)" frobnicate
 says "unknown command '' (agentbox --help lists them)" ''
 says "unknown command 'a\\x0ab\\x1b[31m' (agentbox --help lists them)" $'a\nb\e[31m'
@@ -96,7 +96,7 @@ works "one" check -p "$P" read_file "$WS"
 
 # --- audit
 says "audit needs one of: verify, head (agentbox audit --help tells more)" audit
-says "unknown word 'verifi' after audit (did you mean 'verify'?)" audit verifi
+says "unknown word 'verifyy' after audit (did you mean 'verify'?)" audit verifyy
 says "unknown word 'frobnicate' after audit; it takes verify or head" audit frobnicate
 says "give FILE or --state, not both" audit head "$T/x" --state "$STATE"
 works "of what has been written" audit verify --state "$STATE"
