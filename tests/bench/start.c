@@ -42,7 +42,7 @@ struct bench {
 	struct row rows[ROWS_MAX];
 	size_t n_rows;
 	size_t base; /* the row that ratios are taken to */
-	char dir[64];
+	char *dir;
 	const char *agentbox, *bwrap, *profile;
 	long rounds, mounts, roots, jobs;
 	bool control;
@@ -220,7 +220,7 @@ static void dir_make(struct bench *b)
 {
 	static const char *const names[] = { "ws", "state" };
 
-	strcpy(b->dir, "/var/tmp/agentbox-bench.XXXXXX");
+	b->dir = format("/var/tmp/agentbox-bench.XXXXXX");
 	if (mkdtemp(b->dir) == NULL)
 		die(b->dir);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

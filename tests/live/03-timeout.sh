@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The end of the command and the end of its time end the whole tree and close the pipes.
 # P14, P17, P23, P25.
-LIVE_PRIVATE=1
 . "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 
@@ -10,7 +9,7 @@ as_callers
 start=$(now_ms)
 out=$(ab -- sh -c "setsid sleep 300 & echo done" 2>/dev/null | cat)
 took=$(($(now_ms) - start))
-is "$out" done "a background child does not keep the output"
+is "$out" "done" "a background child does not keep the output"
 is "$((took < 2500 ? 0 : took))" 0 "the reader sees the end at once"
 no_sandbox_left "the background child is gone"
 rm -f "$WS/up"

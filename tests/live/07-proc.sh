@@ -9,7 +9,7 @@ for f in environ mem maps exe root cwd fd auxv stack syscall; do
 	case $f in
 	exe | root | cwd) act=(sh -c "readlink /proc/1/$f >/dev/null 2>&1 && echo ok || echo EACCES") ;;
 	fd) act=(sh -c "for i in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/1/fd/\$i >/dev/null 2>&1 && exec echo ok; done; echo EACCES") ;;
-	*) act=("$PROBE" read /proc/1/$f) ;;
+	*) act=("$PROBE" read "/proc/1/$f") ;;
 	esac
 	probe_yn N "inside: /proc/1/$f" ab -- "${act[@]}"
 done

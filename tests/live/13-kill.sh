@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # 500 starts with SIGKILL of the supervisor at a random moment leave nothing anywhere: no
 # process, mount, file or directory. P14, P17-P19, P21, P23, P25, P41, P42.
-LIVE_PRIVATE=1
 LIVE_TIMEOUT=220
 . "$(dirname "$0")/lib.sh" || exit 1
 as_callers

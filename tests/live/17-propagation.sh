@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Mounts are private in both directions before anything is visible. DESIGN 6.4. Only root can
 # mount; the whole test lives in a mount namespace of its own, whose mounts are made shared.
-LIVE_PRIVATE=1
 . "$(dirname "$0")/lib.sh" || exit 1
 as_callers root
 if [ "$LIVE_IS_PRIVATE" != 1 ]; then

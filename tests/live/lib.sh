@@ -11,8 +11,9 @@
 # root), PROBE (as seen inside and outside), STATE (does not exist yet), P (a profile: WS rw, the
 # probe's folder ro, one agent with everything), CALLER.
 #
-# LIVE_PRIVATE=1 before as_callers asks for own mount and pid namespaces around the whole body
-# (own /tmp, /dev/shm and /run): then whatever is left over is this test's. Only root can have it.
+# When root runs the suite, each body has mount, pid, ipc and uts namespaces of its own, in which
+# /tmp, /dev/shm and /run are fresh and the root file system is read-only but for its own directory:
+# whatever is left over is this test's, and a program under test that isolates nothing harms little.
 set -u
 umask 022
 export LC_ALL=C.UTF-8
@@ -330,6 +331,13 @@ live_prepare() { # CALLER
 	[ "$own" = "$EUID" ] || chown -R "$own:$own" "$d"
 }
 
+# shellcheck disable=SC2016 # for the shell inside
+LIVE_WALLS='for d in /tmp /dev/shm /run; do mount -t tmpfs -o mode=1777 tmpfs "$d"; done &&
+mount --bind "$LIVE" "$LIVE" && mount -o remount,bind,ro / || exit 99
+# No exec: this shell is pid 1 there and collects the orphans.
+"$@"
+exit $?'
+
 live_run() { # CALLER
 	local as=() wrap=() private=0
 	case $1:$EUID in
@@ -337,13 +345,9 @@ live_run() { # CALLER
 	nested:0) as=(setpriv --reuid "$LIVE_UID" --regid "$LIVE_UID" --clear-groups unshare -r) ;;
 	nested:*) as=(unshare -r) ;;
 	esac
-	if [ "${LIVE_PRIVATE:-0}" = 1 ] && [ "$EUID" = 0 ] &&
-		unshare -mpf --mount-proc true 2>/dev/null; then
+	if [ "$EUID" = 0 ] && unshare -mpiuf --mount-proc true 2>/dev/null; then
 		private=1
-		wrap=(unshare -mpf --mount-proc --propagation private --kill-child bash -c
-			'for d in /tmp /dev/shm /run; do mount -t tmpfs -o mode=1777 tmpfs $d; done
-			 # No exec: this shell is pid 1 there and collects the orphans.
-			 "$@"; exit $?' --)
+		wrap=(unshare -mpiuf --mount-proc --propagation private --kill-child bash -c "$LIVE_WALLS" --)
 	fi
 	"${wrap[@]}" "${as[@]}" env -i \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$LIVE/$1/home" \
@@ -399,6 +403,7 @@ as_callers() {
 	done
 	LIVE_UID=$EUID
 	[ "$EUID" = 0 ] && LIVE_UID=$(live_free_uid)
+	export LIVE
 	LIVE=$(mktemp -d /var/tmp/agentbox-live.XXXXXX)
 	trap 'rm -rf --one-file-system "$LIVE"' EXIT
 	trap 'exit 1' INT TERM HUP
