@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sys/fs.h"
 #include "sys/mountapi.h"
@@ -77,21 +78,32 @@ static bool covers(const char *at, const char *path, size_t len)
 	return n <= len && same_bytes(at, path, n) && (n == len || path[n] == '/');
 }
 
-static void forget_dir(struct child_ctx *ctx)
+static void forget_dir(struct child_dir *dir)
 {
-	if (ctx->dir_len > 0)
-		(void)sys_close(ctx->dir_fd);
-	ctx->dir_len = 0;
+	if (dir->len > 0)
+		(void)sys_close(dir->fd);
+	dir->len = 0;
 }
 
-/* The parent of @path, which must be ours to write to, and the last component in *name. The
- * descriptor is the context's: a plan fills one directory after the other, so most are asked for
- * again by the next operation. */
-static int open_parent(struct child_ctx *ctx, const char *path, const char **name)
+static void forget_dirs(struct child_ctx *ctx)
 {
-	char dir[PATH_MAX];
+	for (unsigned i = 0; i < CHILD_DIRS; i++)
+		forget_dir(&ctx->dirs[i]);
+}
+
+/* What is mounted at @at now may cover a directory that is held. */
+static void forget_covered(struct child_ctx *ctx, const char *at)
+{
+	for (unsigned i = 0; i < CHILD_DIRS; i++) {
+		if (ctx->dirs[i].len > 0 && covers(at, ctx->dirs[i].path, ctx->dirs[i].len))
+			forget_dir(&ctx->dirs[i]);
+	}
+}
+
+/* Length of the parent's text in @path, and the last component in *name; -EINVAL without one. */
+static int split_path(const char *path, const char **name)
+{
 	size_t len = 0;
-	int fd;
 
 	if (path == NULL || path[0] != '/')
 		return -EINVAL;
@@ -100,13 +112,28 @@ static int open_parent(struct child_ctx *ctx, const char *path, const char **nam
 			len = i;
 	}
 	*name = path + len + 1;
-	if (**name == '\0' || len >= sizeof(dir))
-		return -EINVAL;
-	if (len == 0)
-		return ctx->root_fd;
-	if (len == ctx->dir_len && same_bytes(path, ctx->dir, len))
-		return ctx->dir_fd;
-	memcpy(dir, path, len);
+	return **name == '\0' || len >= PATH_MAX ? -EINVAL : (int)len;
+}
+
+/* The parent of @path, which must be ours to write to (-EXDEV), and the last component in *name.
+ * The descriptor is the context's: a plan fills one directory after the other, so most are asked
+ * for again by the next operation. */
+static int open_parent(struct child_ctx *ctx, const char *path, const char **name)
+{
+	char dir[PATH_MAX];
+	struct child_dir *slot;
+	int fd, len = split_path(path, name);
+
+	if (len <= 0)
+		return len < 0 ? len : ctx->root_fd;
+	for (unsigned i = 0; i < CHILD_DIRS; i++) {
+		slot = &ctx->dirs[i];
+		if (slot->len == (size_t)len && same_bytes(path, slot->path, slot->len)) {
+			ctx->dir_last = i;
+			return slot->fd;
+		}
+	}
+	memcpy(dir, path, (size_t)len);
 	dir[len] = '\0';
 	fd = open_inside(ctx, dir, O_PATH | O_DIRECTORY);
 	if (fd < 0)
@@ -115,10 +142,10 @@ static int open_parent(struct child_ctx *ctx, const char *path, const char **nam
 		(void)sys_close(fd);
 		return -EXDEV;
 	}
-	forget_dir(ctx);
-	ctx->dir = path;
-	ctx->dir_len = len;
-	ctx->dir_fd = fd;
+	ctx->dir_last = (ctx->dir_last + 1) % CHILD_DIRS;
+	slot = &ctx->dirs[ctx->dir_last];
+	forget_dir(slot);
+	*slot = (struct child_dir){ .path = path, .len = (size_t)len, .fd = fd };
 	return fd;
 }
 
@@ -137,15 +164,13 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-/* Attach the detached @tree, which is used up, at the place of @op. */
-static int attach(struct child_ctx *ctx, const struct plan_op *op, int tree)
+/* In a tree of the host, or where a certain object is expected: resolved to the end without a
+ * link, looked at, and mounted on by descriptor. */
+static int attach_checked(struct child_ctx *ctx, const struct plan_op *op, int tree)
 {
 	struct file_id id;
 	int target, r = 0;
 
-	/* Over the root itself it would be out of everybody's sight. */
-	if (op->at == NULL || op->at[0] != '/' || op->at[1] == '\0')
-		return -EINVAL;
 	/* With O_NOFOLLOW a link in the last component is opened itself, and then covered. */
 	target = open_inside(ctx, op->at, O_PATH | (op->over_link ? O_NOFOLLOW : 0));
 	if (target < 0)
@@ -157,10 +182,26 @@ static int attach(struct child_ctx *ctx, const struct plan_op *op, int tree)
 	}
 	if (r == 0)
 		r = sys_move_mount(tree, target);
-	/* What is mounted now may cover the directory that is held. */
-	if (ctx->dir_len > 0 && covers(op->at, ctx->dir, ctx->dir_len))
-		forget_dir(ctx);
 	(void)sys_close(target);
+	return r;
+}
+
+/* Attach the detached @tree, which is used up, at the place of @op. In a directory of ours there
+ * is nothing but what the plan put there, and its name is as good as a descriptor of it. */
+static int attach(struct child_ctx *ctx, const struct plan_op *op, int tree)
+{
+	const char *name;
+	int r;
+
+	/* Over the root itself it would be out of everybody's sight. */
+	if (op->at == NULL || op->at[0] != '/' || op->at[1] == '\0')
+		return -EINVAL;
+	r = op->has_expect || op->over_link ? -EXDEV : open_parent(ctx, op->at, &name);
+	if (r >= 0)
+		r = sys_move_mount_at(tree, r, name);
+	else if (r == -EXDEV)
+		r = attach_checked(ctx, op, tree);
+	forget_covered(ctx, op->at);
 	(void)sys_close(tree);
 	return r;
 }
@@ -188,6 +229,9 @@ static int op_file(struct child_ctx *ctx, const struct plan_op *op)
 	dir = open_parent(ctx, op->at, &name);
 	if (dir < 0)
 		return dir;
+	/* An empty one is a place to mount on. */
+	if (op->data_len == 0)
+		return sys_mknodat(dir, name, S_IFREG | op->mode);
 	fd = sys_openat2(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, op->mode,
 			 RESOLVE_INSIDE);
 	if (fd < 0)
@@ -271,15 +315,31 @@ static int op_proc(struct child_ctx *ctx, const struct plan_op *op)
 	return attach(ctx, op, proc);
 }
 
-static int op_bind(struct child_ctx *ctx, const struct plan_op *op)
+/* A clone of what is at @path in the new tree: by name in a directory of ours, else resolved to
+ * the end without a link. */
+static int clone_inside(struct child_ctx *ctx, const char *path)
 {
-	int fd, tree, r;
+	const unsigned flags = AT_RECURSIVE | OPEN_TREE_CLONE;
+	const char *name;
+	int fd, tree, dir;
 
-	fd = open_inside(ctx, op->from, O_PATH);
+	dir = open_parent(ctx, path, &name);
+	if (dir >= 0)
+		return sys_open_tree(dir, name, flags | AT_SYMLINK_NOFOLLOW);
+	if (dir != -EXDEV)
+		return dir;
+	fd = open_inside(ctx, path, O_PATH);
 	if (fd < 0)
 		return fd;
-	tree = sys_open_tree(fd, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE);
+	tree = sys_open_tree(fd, "", flags | AT_EMPTY_PATH);
 	(void)sys_close(fd);
+	return tree;
+}
+
+static int op_bind(struct child_ctx *ctx, const struct plan_op *op)
+{
+	int r, tree = clone_inside(ctx, op->from);
+
 	if (tree < 0)
 		return tree;
 	r = child_restrict_tree(tree, op->attrs);
@@ -349,6 +409,6 @@ int child_build_tree(struct child_ctx *ctx)
 		if (r < 0)
 			return r;
 	}
-	forget_dir(ctx);
+	forget_dirs(ctx);
 	return sys_umask(CHILD_UMASK);
 }

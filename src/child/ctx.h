@@ -20,6 +20,15 @@ struct child_dev {
 	uint32_t major, minor;
 };
 
+/* A held directory: its path is len bytes of text in the plan, fd is valid with len > 0. */
+#define CHILD_DIRS 2
+
+struct child_dir {
+	const char *path;
+	size_t len;
+	int fd;
+};
+
 struct child_ctx {
 	const struct plan *plan;
 	int control;
@@ -32,11 +41,9 @@ struct child_ctx {
 	int root_fd; /* the new root, from ROOT to DESCRIPTORS */
 	int proc_fd; /* detached, from PROC until it is attached, or -1 */
 
-	/* The directory that BUILD created something in last, its path being dir_len bytes of
-	 * text in the plan; dir_fd is valid with dir_len > 0. */
-	const char *dir;
-	size_t dir_len;
-	int dir_fd;
+	/* Directories of ours that BUILD used last; the one used longest ago is given up first. */
+	struct child_dir dirs[CHILD_DIRS];
+	unsigned dir_last;
 
 	struct child_dev own[CHILD_OWN_DEVS_MAX];
 	uint32_t n_own;

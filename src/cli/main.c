@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static int run_command(const struct cli_command *cmd, int argc, char **argv)
 
 	if (err.set)
 		cli_say_err(&err);
-	arena_free(&a);
+	/* The process ends: to give its memory back piece by piece would only take time. */
 	return rc;
 }
 
@@ -65,6 +66,11 @@ int main(int argc, char **argv)
 {
 	if (!fill_stdio())
 		return EXITCODE_FAILED;
+	/* What is allocated must lie in the heap, which is kept out of the child whole; and a heap
+	 * that grows in large steps grows once. */
+	(void)mallopt(M_MMAP_MAX, 0);
+	(void)mallopt(M_TOP_PAD, 512 * 1024);
+	json_seed();
 	/* A caller's file size limit must fail a write of ours, not end us in the middle of a
 	 * record. The child puts every disposition back to its default. */
 	(void)signal(SIGXFSZ, SIG_IGN);

@@ -20,7 +20,6 @@ void prepare_close(struct prepared *p)
 	if (p->began)
 		record_close(&p->record);
 	cli_context_close(&p->context);
-	arena_free(&p->plan_arena);
 }
 
 static int verdict_rc(enum profile_verdict v)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "base/escape.h"
@@ -13,6 +14,17 @@ static json_t *json_must(json_t *v)
 	if (v == NULL)
 		abort();
 	return v;
+}
+
+void json_seed(void)
+{
+	size_t seed = 0;
+
+	/* Against keys made to collide; a seed that could not be had is only a slower table, and
+	 * 0 lets jansson look for itself. */
+	if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+		seed = 0;
+	json_object_seed(seed);
 }
 
 json_t *json_bytes(const void *s, size_t len)

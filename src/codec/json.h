@@ -16,6 +16,9 @@
 
 #define JSON_AUTO CLEANUP(json_decrefp) json_t
 
+/* json_seed() - once, before the first object: the seed of jansson's hash tables, which it would
+ * otherwise read from a file. */
+void json_seed(void);
 /* json_bytes() - a string; {"b64": "..."} when the bytes are not UTF-8 or hold NUL. */
 json_t *json_bytes(const void *s, size_t len);
 /* json_text() - json_bytes() of a C string; JSON null for NULL. */

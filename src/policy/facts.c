@@ -151,6 +151,12 @@ int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
 	ssize_t n;
 
 	*ret = (struct facts_caller){ .uid = geteuid(), .gid = getegid() };
+	ret->home = home_of(a, ret->uid);
+	if (getcwd(cwd, sizeof(cwd)) != NULL && cwd[0] == '/')
+		ret->cwd = arena_strdup(a, cwd);
+	/* Only to uid 0 does the map say something. */
+	if (ret->uid != 0)
+		return 0;
 	fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(err, ERR_HOST, errno,
@@ -161,10 +167,7 @@ int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
 	map[n] = '\0';
 	if (sscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 && outside == 0)
 		ret->map_count = count;
-	ret->kernel_root = ret->uid == 0 && ret->map_count > 0;
-	ret->home = home_of(a, ret->uid);
-	if (getcwd(cwd, sizeof(cwd)) != NULL && cwd[0] == '/')
-		ret->cwd = arena_strdup(a, cwd);
+	ret->kernel_root = ret->map_count > 0;
 	return 0;
 }
 

@@ -95,6 +95,11 @@ int sys_mkdirat(int dirfd, const char *name, unsigned mode)
 	return (int)sys_call3(SYS_mkdirat, dirfd, sys_arg(name), (long)mode);
 }
 
+int sys_mknodat(int dirfd, const char *name, unsigned mode)
+{
+	return (int)sys_call4(SYS_mknodat, dirfd, sys_arg(name), (long)mode, 0);
+}
+
 int sys_symlinkat(const char *text, int dirfd, const char *name)
 {
 	return (int)sys_call3(SYS_symlinkat, sys_arg(text), dirfd, sys_arg(name));

@@ -26,6 +26,8 @@ int sys_close(int fd);
 ssize_t sys_read(int fd, void *buf, size_t len);
 ssize_t sys_write(int fd, const void *buf, size_t len);
 int sys_mkdirat(int dirfd, const char *name, unsigned mode);
+/* sys_mknodat() - of a regular file, FIFO or socket: no device number. Fails when it exists. */
+int sys_mknodat(int dirfd, const char *name, unsigned mode);
 int sys_symlinkat(const char *text, int dirfd, const char *name);
 int sys_chdir(const char *path);
 int sys_fchdir(int fd);

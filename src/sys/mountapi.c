@@ -34,6 +34,12 @@ int sys_move_mount(int tree, int target)
 			      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
+int sys_move_mount_at(int tree, int dirfd, const char *name)
+{
+	return (int)sys_call5(NR_MOVE_MOUNT, tree, sys_arg(""), dirfd, sys_arg(name),
+			      MOVE_MOUNT_F_EMPTY_PATH);
+}
+
 int sys_fsopen(const char *fstype)
 {
 	return (int)sys_call2(NR_FSOPEN, sys_arg(fstype), FSOPEN_CLOEXEC);

@@ -46,6 +46,8 @@ int sys_mount_setattr(int dirfd, const char *path, unsigned flags,
 		      const struct sys_mount_attr *attr);
 /* sys_move_mount() - both ends by descriptor: attach @tree over the object @target. */
 int sys_move_mount(int tree, int target);
+/* sys_move_mount_at() - attach @tree over an entry of a directory; a link is covered itself. */
+int sys_move_mount_at(int tree, int dirfd, const char *name);
 int sys_fsopen(const char *fstype);
 int sys_fsconfig_string(int fs, const char *key, const char *value);
 int sys_fsconfig_flag(int fs, const char *key);
