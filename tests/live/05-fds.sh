@@ -132,12 +132,15 @@ probe_yn Y "outside: a terminal on stderr is one (control)" py "$T/tty.py" 2 "$P
 probe_yn N "inside: a terminal on stderr is none" py "$T/tty.py" 2 $A -- "$PROBE" isatty 2
 probe_yn N "inside: a terminal on stdin is none" py "$T/tty.py" 0 $A -i -- "$PROBE" isatty 0
 probe_yn N "inside: a terminal on stdout is none" py "$T/tty.py" 1 $A -- "$PROBE" isatty 1
-probe_yn Y "outside: keystrokes are read from stderr (control)" py "$T/tty.py" 2 "$PROBE" fdread 2
-out=$(py "$T/tty.py" 2 timeout 5 $A -- timeout 2 "$PROBE" fdread 2)
+out=$(py "$T/tty.py" 2 timeout --foreground 5 "$PROBE" fdread 2)
+like "$out" '^ok typed' "outside: keystrokes are read from stderr (control)"
+out=$(py "$T/tty.py" 2 timeout --foreground 2 sh -c 'head -c 5 /proc/self/fd/2 </dev/null')
+like "$out" '^typed' "outside: and by opening it anew (control)"
+out=$(py "$T/tty.py" 2 timeout --foreground 5 $A -- timeout --foreground 2 "$PROBE" fdread 2)
 unlike "$out" typed "inside: no keystroke can be read from stderr"
-out=$(py "$T/tty.py" 2 timeout 5 $A -- timeout 2 "$PROBE" reopen 2 rw)
+out=$(py "$T/tty.py" 2 timeout --foreground 5 $A -- timeout --foreground 2 "$PROBE" reopen 2 rw)
 like "$out" '^(ok|E[A-Z]+)' "stderr can be opened anew or not,"
-out=$(py "$T/tty.py" 2 timeout 5 $A -- timeout 2 sh -c 'cat /proc/self/fd/2 </dev/null' | head -c 100)
+out=$(py "$T/tty.py" 2 timeout --foreground 5 $A -- timeout --foreground 2 sh -c 'head -c 5 /proc/self/fd/2 </dev/null')
 unlike "$out" typed "and gives no keystroke then either"
 probe_yn N "inside: no input can be pushed into a terminal" py "$T/tty.py" 2 $A -- "$PROBE" tiocsti 2
 probe_yn N "inside: nor through stdin" py "$T/tty.py" 0 $A -i -- "$PROBE" tiocsti 0

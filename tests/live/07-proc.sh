@@ -53,8 +53,17 @@ inside N "/sys for writing" open-write /sys/kernel/profiling
 K=("$PROBE" key-exec "live-key-$CALLER")
 probe_yn Y "outside: a key of the session is found (control)" "${K[@]}" "$PROBE" key-find "live-key-$CALLER"
 probe_yn N "inside: it is not" "${K[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- "$PROBE" key-find "live-key-$CALLER"
-a=$("${K[@]}" "$PROBE" keyring | awk '{ print $2 }')
-b=$(ab -- "$PROBE" keyring 2>/dev/null)
+b=$(py - "$T/bin/probe" "$AGENTBOX" "$STATE" "$P" <<'PY'
+# Both listings below one session keyring: the caller's, then the command's.
+import subprocess, sys
+probe, ab, state, profile = sys.argv[1:]
+script = '"$0" keyring; "$1" run --state "$2" -p "$3" -- "$0" keyring'
+print(subprocess.run([probe, "key-exec", "live-key-two", "sh", "-c", script, probe, ab, state, profile],
+                     stdout=subprocess.PIPE, text=True).stdout, end="")
+PY
+)
+a=$(head -n 1 <<<"$b" | awk '{ print $2 }')
+b=$(tail -n 1 <<<"$b")
 case $b in
 ok*) is "$([ "$a" != "$(awk '{ print $2 }' <<<"$b")" ] && echo differs)" differs "the session keyring is another one" ;;
 *) like "$b" '^E[A-Z]+' "keyrings are closed inside ($b)" ;;
