@@ -206,7 +206,20 @@ static void note_identity(const struct run_args *args, const struct plan *plan)
 			"unprivileged identity to a root caller here");
 }
 
-static int run_prepared(const struct run_args *args, struct prepared *prep, struct outcome *out,
+/* The kernel says that something is not there, not what. */
+static void name_missing(struct arena *a, const struct prepared *prep, struct outcome *out)
+{
+	struct resolve_missing missing;
+
+	if (out->status != OUTCOME_NOEXEC || out->err.errnum != ENOENT ||
+	    !resolve_missing(a, &prep->context.view, prep->plan->workdir, prep->plan->exe,
+			     &missing))
+		return;
+	out->err = (struct err){ 0 };
+	(void)resolve_missing_err(&missing, &out->err);
+}
+
+static int run_prepared(struct arena *a, const struct run_args *args, struct prepared *prep, struct outcome *out,
 			struct err *err)
 {
 	struct run_attachment audit;
@@ -225,6 +238,7 @@ static int run_prepared(const struct run_args *args, struct prepared *prep, stru
 		record_failure(&prep->record, err);
 		return cli_rc(err);
 	}
+	name_missing(a, prep, out);
 	if (out->err.set)
 		*err = out->err;
 	if (prep->record.lost)
@@ -264,7 +278,7 @@ static int run_request(struct arena *a, const struct run_args *args, struct prep
 
 		return cli_print_json(STDOUT_FILENO, plan) == 0 ? 0 : EXITCODE_FAILED;
 	}
-	return run_prepared(args, prep, out, err);
+	return run_prepared(a, args, prep, out, err);
 }
 
 static void report(const struct run_args *args, const struct prepared *prep,

@@ -131,15 +131,6 @@ static bool env_denied(const struct profile_sandbox *s, const char *var)
 	return false;
 }
 
-static bool base_has(const struct facts *f, const char *dir)
-{
-	for (size_t i = 0; i < f->base.n; i++) {
-		if (f->base.v[i].kind != FACTS_BASE_ABSENT && path_covers(f->base.v[i].at, dir))
-			return true;
-	}
-	return false;
-}
-
 const char *plan_env_path(struct arena *a, const struct facts *f, char *const *environ)
 {
 	const char *p = environ_get(environ, "PATH");
@@ -149,7 +140,7 @@ const char *plan_env_path(struct arena *a, const struct facts *f, char *const *e
 		size_t n = strcspn(p, ":");
 		const char *dir = arena_strndup(a, p, n);
 
-		if (path_is_canonical(dir) && base_has(f, dir))
+		if (path_is_canonical(dir) && facts_base_holder(f, dir) != NULL)
 			path = path == NULL ? dir : arena_printf(a, "%s:%s", path, dir);
 		p = p[n] == '\0' ? NULL : p + n + 1;
 	}

@@ -96,7 +96,7 @@ static void build_stage(struct plan_builder *b)
 
 	op_mkdir(b, "/proc", 0555);
 	op_mkdir(b, STAGE, 0755);
-	for (size_t i = 0; i < f->etc.n; i++) {
+	for (size_t i = 0; !f->etc_made && i < f->etc.n; i++) {
 		const char *name = f->etc.v[i].name;
 
 		op_file(b, path_join(b->scratch, STAGE, name), 0444,
@@ -108,30 +108,57 @@ static void build_stage(struct plan_builder *b)
 	op_tmpfs(b, STAGE_SCRATCH, 0755, ATTRS_RW);
 }
 
+/* The place of the entry is there: @base is its directory of ours, or the root. */
+static void build_base_entry(struct plan_builder *b, const struct facts_base *base)
+{
+	switch (base->kind) {
+	case FACTS_BASE_ABSENT:
+		return;
+	case FACTS_BASE_LINK:
+		if (path_covers("/run", base->at))
+			op_mkdir(b, "/run", 0755);
+		op_symlink(b, base->at, base->link);
+		return;
+	case FACTS_BASE_MADE:
+		if (base->at[1] != '\0')
+			op_mkdir(b, base->at, 0755);
+		return;
+	case FACTS_BASE_FILE:
+		op_file(b, base->at, 0444, "");
+		break;
+	case FACTS_BASE_DIR:
+		op_mkdir(b, base->at, 0755);
+		break;
+	}
+	op_tree(b, base->at, &base->object, ATTRS_RO, -1);
+}
+
+/* Ours in place of the host's: made where /etc is a directory of ours, else bound over them. */
+static void build_etc_own(struct plan_builder *b)
+{
+	const struct facts *f = b->rq->facts;
+
+	for (size_t i = 0; i < f->etc.n; i++) {
+		const char *name = f->etc.v[i].name;
+		const char *at = path_join(b->scratch, "/etc", name);
+
+		if (f->etc_made)
+			op_file(b, at, 0444, plan_etc_text(b->scratch, b->rq, name));
+		else
+			op_bind(b, path_join(b->scratch, STAGE, name), at, ATTRS_DATA)->over_link =
+				true;
+	}
+}
+
 static void build_base(struct plan_builder *b)
 {
 	const struct facts *f = b->rq->facts;
 
 	for (size_t i = 0; i < f->base.n; i++) {
-		const struct facts_base *base = &f->base.v[i];
-
-		if (base->kind == FACTS_BASE_LINK) {
-			op_symlink(b, base->at, base->link);
-		} else if (base->kind == FACTS_BASE_DIR) {
-			op_mkdir(b, base->at, 0755);
-			op_tree(b, base->at, &base->object, ATTRS_RO, -1);
-		}
+		if (!f->base.v[i].added)
+			build_base_entry(b, &f->base.v[i]);
 	}
-	for (size_t i = 0; i < f->etc.n; i++) {
-		const char *name = f->etc.v[i].name;
-
-		op_bind(b, path_join(b->scratch, STAGE, name), path_join(b->scratch, "/etc", name),
-			ATTRS_DATA)
-			->over_link = true;
-	}
-	for (size_t i = 0; i < f->etc_masked.n; i++)
-		op_bind(b, f->etc_masked.v[i].is_dir ? STAGE_MASK_DIR : STAGE_MASK,
-			path_join(b->scratch, "/etc", f->etc_masked.v[i].name), ATTRS_DATA);
+	build_etc_own(b);
 }
 
 static bool root_is_mounted(const struct plan_builder *b, size_t i)
@@ -165,6 +192,7 @@ static void build_scratch(struct plan_builder *b)
 	};
 
 	op_mkdir(b, "/run", 0755);
+	op_mkdir(b, "/run/lock", 0755);
 	op_mkdir(b, "/var", 0755);
 	op_mkdir(b, "/home", 0755);
 	build_var_link(b, "/var/run", "/run");
@@ -233,6 +261,27 @@ static void build_mountpoint(struct plan_builder *b, size_t root, const char *at
 		op_mkdir(b, at, 0755);
 	else
 		op_file(b, at, 0444, "");
+}
+
+/* Trees added to the base may lie in a directory of the scratch, so they come after it; what is
+ * secret in /etc may lie in one of them. */
+static void build_added(struct plan_builder *b)
+{
+	const struct facts *f = b->rq->facts;
+
+	for (size_t i = 0; i < f->base.n; i++) {
+		if (!f->base.v[i].added)
+			continue;
+		build_mountpoint(b, f->roots.n, f->base.v[i].at, true);
+		build_base_entry(b, &f->base.v[i]);
+	}
+	for (size_t i = 0; i < f->etc_masked.n; i++) {
+		const struct facts_secret *m = &f->etc_masked.v[i];
+
+		op_bind(b, m->is_dir ? STAGE_MASK_DIR : STAGE_MASK,
+			path_join(b->scratch, "/etc", m->name), ATTRS_DATA)
+			->over_link = m->is_link;
+	}
 }
 
 /* Outer roots before those inside them. */
@@ -328,6 +377,7 @@ void plan_mounts_build(struct plan_builder *b)
 	build_base(b);
 	build_scratch(b);
 	build_dev(b);
+	build_added(b);
 	build_roots(b);
 	build_guards(b);
 	build_proc(b);

@@ -26,27 +26,17 @@ static const long refused_magics[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC,	  CGROUP_S
 				       CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
 				       SECURITYFS_MAGIC,  DEVPTS_SUPER_MAGIC, BPF_FS_MAGIC };
 
-struct refused {
-	dev_t dev;
-	ino_t ino;
-	const char *what;
-};
-
-struct refused_set {
-	ARRAY_OF(struct refused) set;
-};
-
-static void refuse_path(struct arena *a, struct refused_set *s, const char *path, const char *what)
+static void refuse_path(struct arena *a, struct facts_judge *s, const char *path, const char *what)
 {
 	struct stat st;
 
 	if (stat(path, &st) == 0)
 		*array_push(a, &s->set) =
-			(struct refused){ .dev = st.st_dev, .ino = st.st_ino, .what = what };
+			(struct facts_refused){ .dev = st.st_dev, .ino = st.st_ino, .what = what };
 }
 
 /* A directory and everything above it: a root that contains it would grant it. */
-static void refuse_chain(struct arena *a, struct refused_set *s, const char *path, const char *what)
+static void refuse_chain(struct arena *a, struct facts_judge *s, const char *path, const char *what)
 {
 	struct facts_object o;
 
@@ -67,8 +57,8 @@ static void refuse_chain(struct arena *a, struct refused_set *s, const char *pat
 		refuse_path(a, s, p, what);
 }
 
-static void refused_build(struct arena *a, const struct facts_input *in,
-			  const struct facts_caller *c, struct refused_set *s)
+void facts_judge_build(struct arena *a, const struct facts_input *in, const struct facts_caller *c,
+		       struct facts_judge *s)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refused_dirs); i++)
 		refuse_path(a, s, refused_dirs[i], refused_dirs[i]);
@@ -78,28 +68,27 @@ static void refused_build(struct arena *a, const struct facts_input *in,
 	refuse_chain(a, s, in->profiles_dir, "the installed profiles");
 }
 
-static int root_judge(const struct facts_object *o, const struct profile_root *root,
-		      const struct refused_set *s, struct err *err)
+int facts_judge(const struct facts_judge *j, const struct facts_object *o, const char *key,
+		const char *path, const struct profile_pos *pos, struct err *err)
 {
-	const struct profile_pos *pos = &root->pos;
 	struct statfs fs;
 	struct stat st;
 
 	if (!S_ISDIR(o->mode) && !S_ISREG(o->mode))
 		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
-				  "root '%s' is neither a directory nor a regular file", root->path);
+				  "%s '%s' is neither a directory nor a regular file", key, path);
 	if (fstat(o->fd, &st) != 0 || fstatfs(o->fd, &fs) != 0)
-		return err_set(err, ERR_HOST, errno, "root '%s'", root->path);
-	for (size_t i = 0; i < s->set.n; i++) {
-		if (s->set.v[i].dev == st.st_dev && s->set.v[i].ino == st.st_ino)
+		return err_set(err, ERR_HOST, errno, "%s '%s'", key, path);
+	for (size_t i = 0; i < j->set.n; i++) {
+		if (j->set.v[i].dev == st.st_dev && j->set.v[i].ino == st.st_ino)
 			return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
-					  "root '%s' is or contains %s: name a narrower directory",
-					  root->path, s->set.v[i].what);
+					  "%s '%s' is or contains %s: name a narrower directory",
+					  key, path, j->set.v[i].what);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(refused_magics); i++) {
 		if ((long)fs.f_type == refused_magics[i])
 			return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
-					  "root '%s' lies on a kernel file system", root->path);
+					  "%s '%s' lies on a kernel file system", key, path);
 	}
 	return 0;
 }
@@ -118,10 +107,10 @@ static int root_open_below(const struct facts_root *outer, const struct profile_
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int root_open_free(const struct profile_root *root)
+static int open_free(const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
-	long fd = syscall(SYS_openat2, AT_FDCWD, root->path, &how, sizeof(how));
+	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : (int)fd;
 }
@@ -165,13 +154,13 @@ static int root_open_failed(const struct profile_root *root, int r, bool below, 
 			  root->path, strerror(-r));
 }
 
-static int root_gather(struct arena *a, const struct refused_set *refused, struct facts *f,
+static int root_gather(struct arena *a, const struct facts_judge *judge, struct facts *f,
 		       struct facts_root *fr, struct err *err)
 {
 	const struct profile_root *root = fr->root;
 	const struct facts_root *outer = root_outer(f, root);
 	struct stat st;
-	FD_AUTO fd = outer != NULL ? root_open_below(outer, root) : root_open_free(root);
+	FD_AUTO fd = outer != NULL ? root_open_below(outer, root) : open_free(root->path);
 	int r;
 
 	if (fd == -ENOENT && root->optional && lstat(root->path, &st) != 0)
@@ -186,14 +175,39 @@ static int root_gather(struct arena *a, const struct refused_set *refused, struc
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "root '%s'", root->path);
 	fr->present = true;
-	return root_judge(&fr->object, root, refused, err);
+	return facts_judge(judge, &fr->object, "root", root->path, &root->pos, err);
+}
+
+int facts_named_open(struct arena *a, const char *key, const char *path,
+		     const struct profile_pos *pos, struct facts_object *ret, struct err *err)
+{
+	FD_AUTO fd = open_free(path);
+	int r;
+
+	*ret = (struct facts_object){ .fd = -1 };
+	if (fd == -ENOENT)
+		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
+				  "%s '%s' does not exist", key, path);
+	if (fd < 0)
+		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col, "%s '%s': %s",
+				  key, path, strerror(-fd));
+	r = facts_object_hold(fd, ret);
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r, "%s '%s'", key, path);
+	(void)fd_take(&fd);
+	r = facts_object_path(a, ret);
+	if (r < 0) {
+		fd_close(&ret->fd);
+		return err_set(err, ERR_HOST, -r, "%s '%s'", key, path);
+	}
+	return 0;
 }
 
 int facts_roots_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
 		       struct err *err)
 {
 	const struct profile_sandbox *s = &in->profile->sandbox;
-	struct refused_set refused = { 0 };
+	struct facts_judge judge = { 0 };
 	size_t deepest = 0;
 
 	for (size_t i = 0; i < s->roots.n; i++) {
@@ -205,14 +219,14 @@ int facts_roots_gather(struct arena *a, const struct facts_input *in, struct fac
 	}
 	if (s->roots.n == 0)
 		return 0;
-	refused_build(a, in, &ret->caller, &refused);
+	facts_judge_build(a, in, &ret->caller, &judge);
 	/* Outer roots first, so that an inner one can be opened below what is already held. */
 	for (size_t depth = 0; depth <= deepest; depth++) {
 		for (size_t i = 0; i < ret->roots.n; i++) {
 			struct facts_root *fr = &ret->roots.v[i];
 
 			if (path_depth(fr->root->path) == depth &&
-			    root_gather(a, &refused, ret, fr, err) != 0)
+			    root_gather(a, &judge, ret, fr, err) != 0)
 				return -1;
 		}
 	}

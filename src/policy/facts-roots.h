@@ -8,6 +8,29 @@
 MUST_CHECK int facts_roots_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
 				  struct err *err);
 
+struct facts_refused {
+	dev_t dev;
+	ino_t ino;
+	const char *what;
+};
+
+/* What no root and no named tree of the base may be or contain. */
+struct facts_judge {
+	ARRAY_OF(struct facts_refused) set;
+};
+
+void facts_judge_build(struct arena *a, const struct facts_input *in, const struct facts_caller *c,
+		       struct facts_judge *ret);
+/* facts_judge() - ERR_PROFILE at @pos when @o may not be granted; @key and @path name it. */
+MUST_CHECK int facts_judge(const struct facts_judge *j, const struct facts_object *o,
+			   const char *key, const char *path, const struct profile_pos *pos,
+			   struct err *err);
+/* facts_named_open() - hold what a profile names by an absolute path, links followed; *ret is
+ * closed on failure. ERR_PROFILE at @pos. */
+MUST_CHECK int facts_named_open(struct arena *a, const char *key, const char *path,
+				const struct profile_pos *pos, struct facts_object *ret,
+				struct err *err);
+
 /* facts_object_hold() - the facts of an open O_PATH descriptor, which *ret then owns (on success
  * only). 0 or -errno; -ENOSYS on kernels before 5.8. */
 MUST_CHECK int facts_object_hold(int fd, struct facts_object *ret);

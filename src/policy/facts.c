@@ -14,15 +14,8 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "policy/facts-base.h"
 #include "policy/facts-roots.h"
-
-#define ETC_TEXT_MAX ((size_t)256 * 1024)
-#define ETC_WALK_MAX 20000
-#define ETC_DEPTH_MAX 8
-
-/* The top of the system that programs need to start; what is absent here is absent inside. */
-static const char *const base_names[] = { "/usr", "/bin",    "/sbin",	"/lib",	 "/lib32", "/lib64",
-					  "/libx32", "/etc", "/opt", "/nix", "/gnu" };
 
 /* Devices are judged by what they are, not by their names: a container may hold a plain file or
  * a link where a device should be (runc CVE-2025-31133). Numbers: Documentation/admin-guide/
@@ -36,10 +29,6 @@ static const struct {
 	{ "random", 1, 8, true }, { "urandom", 1, 9, true }, { "tty", 5, 0, false },
 };
 _Static_assert(ARRAY_SIZE(device_table) == FACTS_DEVICES, "one slot for each device");
-
-static const char *const etc_names[] = { "passwd",   "group",	      "hosts",
-					 "hostname", "nsswitch.conf", "resolv.conf" };
-_Static_assert(ARRAY_SIZE(etc_names) == FACTS_ETC, "one slot for each file");
 
 /* Kernel files that a process with kernel uid 0 could write, whatever its capabilities
  * (reference: the owner check of /proc/sys is by kernel uid). */
@@ -171,48 +160,6 @@ int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
 	return 0;
 }
 
-/* A link needs no descriptor, and most of the base is links: asked first. */
-static int gather_base_entry(struct arena *a, struct facts_base *b, struct err *err)
-{
-	char link[PATH_MAX];
-	ssize_t n = readlink(b->at, link, sizeof(link));
-	int fd;
-	int r;
-
-	if (n > 0 && n < (ssize_t)sizeof(link)) {
-		b->kind = FACTS_BASE_LINK;
-		b->link = arena_strndup(a, link, (size_t)n);
-		return 0;
-	}
-	if (n < 0 && errno == ENOENT)
-		return 0;
-	if (n >= 0 || errno != EINVAL)
-		return err_set(err, ERR_HOST, n < 0 ? errno : ENAMETOOLONG, "base %s", b->at);
-	fd = open(b->at, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return err_set(err, ERR_HOST, errno, "base %s", b->at);
-	r = facts_object_hold(fd, &b->object);
-	if (r < 0) {
-		(void)close(fd);
-		return err_set(err, ERR_HOST, -r, "base %s", b->at);
-	}
-	b->object.path = b->at;
-	b->kind = FACTS_BASE_DIR;
-	return 0;
-}
-
-static int gather_base(struct arena *a, struct facts *f, struct err *err)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(base_names); i++) {
-		struct facts_base *b = array_push(a, &f->base);
-
-		*b = (struct facts_base){ .at = base_names[i], .object = { .fd = -1 } };
-		if (gather_base_entry(a, b, err) != 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int gather_devices(struct facts *f, struct err *err)
 {
 	FD_AUTO dev = open("/dev", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -244,41 +191,6 @@ static int gather_devices(struct facts *f, struct err *err)
 	return 0;
 }
 
-/* A file of the host as text, or NULL: programs do without it as they do outside. */
-static const char *read_text(struct arena *a, const char *path)
-{
-	FD_AUTO fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	size_t len;
-	char *text;
-
-	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		return NULL;
-	return io_read_file(fd, ETC_TEXT_MAX, a, &text, &len) == 0 && strlen(text) == len ? text :
-											    NULL;
-}
-
-static void gather_etc(struct arena *a, bool host_network, struct facts *f)
-{
-	FD_AUTO etc = open("/etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
-
-	for (size_t i = 0; i < ARRAY_SIZE(etc_names); i++) {
-		struct facts_etc *e;
-
-		if (fstatat(etc, etc_names[i], &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-		    (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)))
-			continue;
-		e = array_push(a, &f->etc);
-		e->name = etc_names[i];
-		e->is_link = S_ISLNK(st.st_mode);
-	}
-	if (host_network) {
-		f->resolv_conf = read_text(a, "/etc/resolv.conf");
-		f->hosts = read_text(a, "/etc/hosts");
-	}
-}
-
 static void gather_proc(struct arena *a, struct facts *f)
 {
 	FD_AUTO proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -296,80 +208,16 @@ int facts_gather(struct arena *a, const struct facts_input *in, struct facts *re
 	for (size_t i = 0; i < FACTS_DEVICES; i++)
 		ret->devices[i].object.fd = -1;
 	ret->self.fd = -1;
-	if (gather_base(a, ret, err) != 0 || gather_devices(ret, err) != 0)
+	if (facts_base_gather(a, in, ret, err) != 0 || gather_devices(ret, err) != 0)
 		return -1;
-	gather_etc(a, in->profile->sandbox.network == PROFILE_NETWORK_HOST, ret);
 	gather_proc(a, ret);
 	r = facts_object_open(a, AT_FDCWD, "/proc/self/exe", true, &ret->self);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "the running binary");
-	return facts_roots_gather(a, in, ret, err);
-}
-
-struct etc_walk {
-	struct arena *arena;
-	struct facts *facts;
-	size_t seen;
-};
-
-static void secret_add(struct etc_walk *w, const char *name, bool is_dir)
-{
-	*array_push(w->arena, &w->facts->etc_masked) =
-		(struct facts_secret){ .name = name, .is_dir = is_dir };
-}
-
-/* Names what others may not read; does not go below what is masked whole. */
-static int etc_walk_dir(struct etc_walk *w, int dirfd, const char *rel, int depth)
-{
-	struct facts_names names = { 0 };
-	int r;
-
-	if (depth > ETC_DEPTH_MAX)
-		return -ELOOP;
-	r = facts_names_list(w->arena, dirfd, &names);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < names.n; i++) {
-		const char *child =
-			rel[0] == '\0' ? names.v[i] :
-					 arena_printf(w->arena, "%s/%s", rel, names.v[i]);
-		struct stat st;
-
-		if (++w->seen > ETC_WALK_MAX)
-			return -E2BIG;
-		if (fstatat(dirfd, names.v[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
-			return -errno;
-		if (S_ISREG(st.st_mode) && (st.st_mode & S_IROTH) == 0) {
-			secret_add(w, child, false);
-		} else if (S_ISDIR(st.st_mode)) {
-			if ((st.st_mode & (S_IROTH | S_IXOTH)) != (S_IROTH | S_IXOTH)) {
-				secret_add(w, child, true);
-			} else {
-				FD_AUTO sub = openat(dirfd, names.v[i],
-						     O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-							     O_CLOEXEC);
-
-				r = sub < 0 ? -errno : etc_walk_dir(w, sub, child, depth + 1);
-				if (r < 0)
-					return r;
-			}
-		}
-	}
-	return 0;
-}
-
-int facts_etc_secrets(struct arena *a, struct facts *f, struct err *err)
-{
-	FD_AUTO etc = open("/etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct etc_walk w = { .arena = a, .facts = f };
-	int r;
-
-	if (etc < 0)
-		return err_set(err, ERR_HOST, errno, "/etc");
-	r = etc_walk_dir(&w, etc, "", 0);
-	if (r < 0)
-		return err_set(err, ERR_HOST, -r,
-			       "looking in /etc for files that are not world-readable");
+	if (facts_roots_gather(a, in, ret, err) != 0 || facts_base_check(a, in, ret, err) != 0)
+		return -1;
+	/* Whose files the command could read depends on the roots. */
+	facts_etc_gather(a, in, ret);
 	return 0;
 }
 

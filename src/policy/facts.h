@@ -43,15 +43,18 @@ struct facts_object {
 
 enum facts_base_kind {
 	FACTS_BASE_ABSENT = 0,
-	FACTS_BASE_DIR,
-	FACTS_BASE_LINK,
+	FACTS_BASE_DIR,	 /* a tree of the host, read-only */
+	FACTS_BASE_LINK, /* a link of ours with the host's text */
+	FACTS_BASE_FILE, /* a file of the host, read-only */
+	FACTS_BASE_MADE, /* a directory of ours that holds other entries */
 };
 
 struct facts_base {
 	const char *at;
 	enum facts_base_kind kind;
+	bool added;	  /* base.add: may lie in a directory of the scratch */
 	const char *link; /* text of a link */
-	struct facts_object object;
+	struct facts_object object; /* path and what of it is seen: DIR, FILE; MADE: what it stands for */
 };
 
 struct facts_root {
@@ -72,10 +75,11 @@ struct facts_etc {
 	const char *text; /* content for a private network namespace: NULL (ours is used) */
 };
 
-/* An entry that is not world-readable. */
+/* An entry of /etc that the command must not read. */
 struct facts_secret {
-	const char *name;
+	const char *name; /* below /etc */
 	bool is_dir;
+	bool is_link; /* the link itself is covered */
 };
 
 #define FACTS_DEVICES 6
@@ -84,12 +88,13 @@ struct facts_secret {
 
 struct facts {
 	struct facts_caller caller;
-	ARRAY_OF(struct facts_base) base;
+	ARRAY_OF(struct facts_base) base; /* outer ones first */
 	ARRAY_OF(struct facts_root) roots; /* one for each of profile.sandbox.roots, same order */
 	struct facts_device devices[FACTS_DEVICES];
 	ARRAY_OF(struct facts_etc) etc;		/* those of our own files that /etc has a place for */
+	bool etc_made;				/* /etc is a directory of ours: they are made in it */
 	ARRAY_OF(const char *) proc_ro;		/* below /proc: what becomes read-only */
-	ARRAY_OF(struct facts_secret) etc_masked; /* below /etc (root identity) */
+	ARRAY_OF(struct facts_secret) etc_masked; /* below /etc */
 	struct facts_object self;		/* the running binary */
 	const char *resolv_conf;		/* the host's text, for network: host; or NULL */
 	const char *hosts;			/* the same */
@@ -112,8 +117,15 @@ MUST_CHECK int facts_caller(struct arena *a, struct facts_caller *ret, struct er
 MUST_CHECK int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
 			    struct err *err);
 
-/* facts_etc_secrets() - fill etc_masked: needed only for PLAN_IDENTITY_ROOT. One bounded walk. */
+/* facts_etc_secrets() - add to etc_masked what is not world-readable: needed only for
+ * PLAN_IDENTITY_ROOT. One bounded walk. */
 MUST_CHECK int facts_etc_secrets(struct arena *a, struct facts *f, struct err *err);
+
+/* facts_base_find() - the entry of the base at exactly @at, or NULL. */
+const struct facts_base *facts_base_find(const struct facts *f, const char *at);
+/* facts_base_holder() - the entry that shows a piece of the host (or a link) at @path or above it;
+ * NULL when no part of the base does. */
+const struct facts_base *facts_base_holder(const struct facts *f, const char *path);
 
 void facts_close(struct facts *f);
 

@@ -87,7 +87,7 @@ static int resolve_workdir(struct arena *a, const struct resolve_input *in, stru
 	bool is_dir;
 
 	if (path == NULL && caller->cwd != NULL)
-		path = view_from_host(a, in->view, in->facts, caller->cwd, &node);
+		path = view_from_host(a, in->view, caller->cwd, &node);
 	/* The base is no place to work in: only a granted root counts as "the caller's directory". */
 	if (in->workdir == NULL && node != NULL && node->kind != VIEW_ROOT)
 		path = NULL;

@@ -55,3 +55,19 @@ MUST_CHECK int resolve_command(struct arena *a, const struct resolve_input *in, 
  * one. ERR_PROFILE when a file of the control plane cannot be hidden. */
 MUST_CHECK int resolve_guards(struct arena *a, const struct resolve_input *in, struct resolved *ret,
 			      struct err *err);
+
+/* What execve(2) did not find, and which file asked for it. */
+struct resolve_missing {
+	const char *path;    /* virtual */
+	const char *of;	     /* the program or script that needs it */
+	bool is_interpreter; /* else the program itself */
+	bool is_script;	     /* the interpreter of a script */
+	bool on_host;	     /* something is at that path on the host */
+};
+
+/* resolve_missing() - after an execve of @exe that failed with ENOENT: why. False when nothing is
+ * missing by now, or the file cannot be read or understood. Looks at the host again. */
+bool resolve_missing(struct arena *a, const struct view *view, const char *workdir,
+		     const char *exe, struct resolve_missing *ret);
+/* resolve_missing_err() - that, as an error; returns -1. */
+int resolve_missing_err(const struct resolve_missing *m, struct err *err);

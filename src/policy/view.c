@@ -19,14 +19,52 @@ static const struct {
 	const char *at;
 	bool writable;
 } own_dirs[] = {
-	{ "/", false },	       { "/proc", false }, { "/dev", false },	  { "/run", false },
-	{ "/var", false },     { "/home", false }, { "/home/agent", true }, { "/tmp", true },
-	{ "/var/tmp", true },  { "/dev/shm", true },
+	{ "/", false },	      { "/proc", false },    { "/dev", false },
+	{ "/run", false },    { "/run/lock", false }, { "/var", false },
+	{ "/home", false },   { "/home/agent", true }, { "/tmp", true },
+	{ "/var/tmp", true }, { "/dev/shm", true },
 };
+
+/* Links of our own beside those of the base; plan/mounts.c makes them too. */
+static const struct {
+	const char *at, *link;
+} own_links[] = { { "/var/run", "/run" }, { "/var/lock", "/run/lock" } };
 
 static void node_add(struct arena *a, struct view *v, struct view_node n)
 {
 	*array_push(a, &v->nodes) = n;
+}
+
+static void parents_add(struct arena *a, struct view *v, const char *at)
+{
+	for (const char *p = path_dirname(a, at); p[1] != '\0'; p = path_dirname(a, p))
+		node_add(a, v, (struct view_node){ .at = p, .kind = VIEW_DIR, .fd = -1 });
+}
+
+static void base_node_add(struct arena *a, struct view *v, const struct facts_base *b)
+{
+	struct view_node n = { .at = b->at, .fd = -1 };
+
+	switch (b->kind) {
+	case FACTS_BASE_ABSENT:
+		return;
+	case FACTS_BASE_LINK:
+		n.kind = VIEW_LINK;
+		n.link = b->link;
+		break;
+	case FACTS_BASE_DIR:
+	case FACTS_BASE_FILE:
+		n.kind = VIEW_BASE;
+		n.host = b->object.path;
+		n.fd = b->object.fd;
+		break;
+	case FACTS_BASE_MADE:
+		n.kind = VIEW_DIR;
+		break;
+	}
+	if (b->added)
+		parents_add(a, v, b->at);
+	node_add(a, v, n);
 }
 
 void view_build(struct arena *a, const struct facts *f, const struct tree_access *access,
@@ -39,31 +77,24 @@ void view_build(struct arena *a, const struct facts *f, const struct tree_access
 					     .kind = VIEW_DIR,
 					     .fd = -1,
 					     .writable = own_dirs[i].writable });
-	for (size_t i = 0; i < f->base.n; i++) {
-		const struct facts_base *b = &f->base.v[i];
-
-		if (b->kind == FACTS_BASE_LINK)
-			node_add(a, ret,
-				 (struct view_node){
-					 .at = b->at, .kind = VIEW_LINK, .link = b->link, .fd = -1 });
-		else if (b->kind == FACTS_BASE_DIR)
-			node_add(a, ret,
-				 (struct view_node){
-					 .at = b->at, .kind = VIEW_BASE, .fd = b->object.fd });
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(own_links); i++)
+		node_add(a, ret,
+			 (struct view_node){ .at = own_links[i].at,
+					     .kind = VIEW_LINK,
+					     .link = own_links[i].link,
+					     .fd = -1 });
+	for (size_t i = 0; i < f->base.n; i++)
+		base_node_add(a, ret, &f->base.v[i]);
 	for (size_t i = 0; i < f->roots.n; i++) {
 		const struct facts_root *r = &f->roots.v[i];
 
 		if (!r->present || !access[i].read)
 			continue;
-		for (const char *p = r->root->at; p[1] != '\0'; p = path_dirname(a, p)) {
-			if (p != r->root->at)
-				node_add(a, ret,
-					 (struct view_node){ .at = p, .kind = VIEW_DIR, .fd = -1 });
-		}
+		parents_add(a, ret, r->root->at);
 		node_add(a, ret,
 			 (struct view_node){ .at = r->root->at,
 					     .kind = VIEW_ROOT,
+					     .host = r->object.path,
 					     .fd = r->object.fd,
 					     .writable = access[i].write,
 					     .root = i });
@@ -309,18 +340,16 @@ enum view_result view_resolve(struct arena *a, const struct view *v, const char 
 	return VIEW_FOUND;
 }
 
-const char *view_from_host(struct arena *a, const struct view *v, const struct facts *f,
-			   const char *path, const struct view_node **ret_node)
+const char *view_from_host(struct arena *a, const struct view *v, const char *path,
+			   const struct view_node **ret_node)
 {
 	const struct view_node *best = NULL;
 	const char *best_host = NULL;
 
 	for (size_t i = 0; i < v->nodes.n; i++) {
 		const struct view_node *n = &v->nodes.v[i];
-		const char *host = n->kind == VIEW_BASE ? n->at : NULL;
+		const char *host = n->host;
 
-		if (n->kind == VIEW_ROOT)
-			host = f->roots.v[n->root].object.path;
 		if (host == NULL || !path_covers(host, path))
 			continue;
 		if (best == NULL || strlen(host) > strlen(best_host)) {

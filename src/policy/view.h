@@ -24,6 +24,7 @@ struct view_node {
 	const char *at;
 	enum view_kind kind;
 	const char *link;
+	const char *host; /* BASE and ROOT: canonical host path */
 	int fd;	      /* borrowed; -1 for DIR and LINK */
 	bool writable; /* programs may write: scratch and rw roots */
 	size_t root;  /* VIEW_ROOT: index into facts.roots */
@@ -63,7 +64,7 @@ bool view_is_absent(const struct view *v, const char *path);
 
 /* view_from_host() - the virtual path of a held host object at canonical host path @path, or
  * NULL when no root or base holds it. The deepest match wins. */
-const char *view_from_host(struct arena *a, const struct view *v, const struct facts *f,
-			   const char *path, const struct view_node **ret_node);
+const char *view_from_host(struct arena *a, const struct view *v, const char *path,
+			   const struct view_node **ret_node);
 
 void view_target_close(struct view_target *t);

@@ -7,17 +7,27 @@
 extern const struct schema_map block_sandbox_map;
 extern const struct schema_map block_permissions_map;
 extern const struct schema_map block_root_map;
+extern const struct schema_map block_base_map;
 extern const struct schema_map block_rule_map;
 
 schema_parse_fn block_parse_params;      /* fills the context */
 schema_parse_fn block_parse_sandbox;     /* struct profile_sandbox */
 schema_parse_fn block_parse_permissions; /* struct profile_permissions */
 schema_parse_fn block_parse_roots;       /* struct profile_sandbox */
+schema_parse_fn block_parse_base;        /* struct profile_sandbox */
+
+/* block_base_check() - no root and no added tree of the base lie in each other. After the whole
+ * block was read. */
+MUST_CHECK int block_base_check(struct schema_ctx *c, const struct profile_sandbox *s);
 
 /* block_host_path() - host path text made absolute and canonical: relative to the profile's
  * folder, or below the caller's home. Text only; nothing is looked up. */
 MUST_CHECK int block_host_path(struct schema_ctx *c, const char *key, const struct yaml_node *n,
 			       const char *text, const char **ret);
+
+/* block_path_text() - the text of a host path with ${...} replaced: not empty, one line. */
+MUST_CHECK int block_path_text(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+			       const char **ret);
 
 /* block_virtual_path() - a canonical absolute path as seen inside, after ${...}. */
 MUST_CHECK int block_virtual_path(struct schema_ctx *c, const char *key, const struct yaml_node *n,

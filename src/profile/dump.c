@@ -84,6 +84,27 @@ static json_t *env_json(const struct profile_sandbox *s)
 	return o;
 }
 
+static json_t *base_json(const struct profile_sandbox *s)
+{
+	const char *word = s->base == PROFILE_BASE_HOST ? "host" : "minimal";
+	json_t *o;
+	json_t *list;
+
+	if (s->base != PROFILE_BASE_PATH && s->base_add.n == 0)
+		return json_text(word);
+	o = need(json_object());
+	if (s->base == PROFILE_BASE_PATH) {
+		json_put(o, "path", json_text(s->base_path));
+		return o;
+	}
+	list = need(json_array());
+	for (size_t i = 0; i < s->base_add.n; i++)
+		append(list, json_text(s->base_add.v[i].path));
+	json_put(o, "from", json_text(word));
+	json_put(o, "add", list);
+	return o;
+}
+
 json_t *profile_sandbox_json(const struct profile *p)
 {
 	const struct profile_sandbox *s = &p->sandbox;
@@ -99,7 +120,7 @@ json_t *profile_sandbox_json(const struct profile *p)
 	json_put(scratch, "files", number(s->scratch_files));
 	json_put(limits, "timeout_ms", limit(&s->timeout_ms));
 	json_put(limits, "output_bytes", limit(&s->output_bytes));
-	json_put(o, "base", json_text("host"));
+	json_put(o, "base", base_json(s));
 	json_put(o, "roots", roots_json(s));
 	json_put(o, "protect", protect);
 	json_put(o, "scratch", scratch);

@@ -92,6 +92,19 @@ struct profile_name {
 	struct profile_pos pos;
 };
 
+/* Which system is seen inside. */
+enum profile_base {
+	PROFILE_BASE_MINIMAL = 0, /* /usr and the files of /etc that programs need */
+	PROFILE_BASE_HOST,
+	PROFILE_BASE_PATH, /* base_path: a root file system */
+};
+
+/* A read-only tree that is added to the base, at the same path inside. */
+struct profile_tree {
+	const char *path; /* host path, absolute, as written after ~ and ${...}; links not resolved */
+	struct profile_pos pos;
+};
+
 enum profile_network {
 	PROFILE_NETWORK_NONE = 0,
 	PROFILE_NETWORK_HOST,
@@ -107,6 +120,10 @@ typedef ARRAY_OF(struct profile_trap) profile_traps;
 typedef ARRAY_OF(struct profile_name) profile_names;
 
 struct profile_sandbox {
+	enum profile_base base;
+	const char *base_path; /* PATH only, else NULL; host path, links not resolved */
+	struct profile_pos base_pos;
+	ARRAY_OF(struct profile_tree) base_add; /* never with PATH */
 	ARRAY_OF(struct profile_root) roots;
 	profile_traps hide;     /* defaults, then the file's own */
 	profile_traps freeze;   /* the same */

@@ -64,8 +64,8 @@ static bool has_component(const char *s, const char *word)
 	return false;
 }
 
-static int path_text(struct schema_ctx *c, const char *key, const struct yaml_node *n,
-		     const char **ret)
+int block_path_text(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+		    const char **ret)
 {
 	const char *s;
 
@@ -121,7 +121,7 @@ int block_virtual_path(struct schema_ctx *c, const char *key, const struct yaml_
 {
 	const char *s;
 
-	if (path_text(c, key, n, &s) != 0)
+	if (block_path_text(c, key, n, &s) != 0)
 		return -1;
 	if (s[0] == '~')
 		return schema_fail(c, n, "'%s' is a path as seen inside: '~' is not read there",
@@ -181,7 +181,8 @@ static int root_add(struct schema_ctx *c, const char *key, const struct yaml_nod
 	const char *text;
 
 	(void)key;
-	if (root_text_read(c, item, &t, &path) != 0 || path_text(c, "path", path, &text) != 0 ||
+	if (root_text_read(c, item, &t, &path) != 0 ||
+	    block_path_text(c, "path", path, &text) != 0 ||
 	    block_host_path(c, "path", path, text, &r.path) != 0)
 		return -1;
 	r.at = r.path;

@@ -233,13 +233,12 @@ static const struct schema_map limits_map = SCHEMA_MAP("sandbox.limits", limit_r
 static const struct schema_word networks[] = { { "none", PROFILE_NETWORK_NONE },
 					       { "host", PROFILE_NETWORK_HOST },
 					       { NULL, 0 } };
-static const struct schema_word bases[] = { { "host", 0 }, { NULL, 0 } };
 static const struct schema_word runtimes[] = { { "subprocess", 0 },
 					       { "namespace", 0 },
 					       { NULL, 0 } };
 
-static int parse_base(struct schema_ctx *c, const struct schema_row *row, const struct yaml_pair *p,
-		      void *field)
+static int parse_runtime(struct schema_ctx *c, const struct schema_row *row,
+			 const struct yaml_pair *p, void *field)
 {
 	unsigned only;
 
@@ -301,10 +300,10 @@ static int parse_hostname(struct schema_ctx *c, const struct schema_row *row,
 
 static const struct schema_row rows[] = {
 	{ .key = "base",
-	  .parse = parse_base,
-	  .words = bases,
-	  .type = "word",
-	  .help = "the read-only view of the system (host)" },
+	  .parse = block_parse_base,
+	  .sub = &block_base_map,
+	  .type = "word or map",
+	  .help = "the read-only view of the system: host (default), minimal, or a map" },
 	{ .key = "roots",
 	  .parse = block_parse_roots,
 	  .shape = SCHEMA_SHAPE_LIST,
@@ -349,7 +348,7 @@ static const struct schema_row rows[] = {
 	  .type = "text",
 	  .help = "the host name inside (default agentbox)" },
 	{ .key = "runtime",
-	  .parse = parse_base,
+	  .parse = parse_runtime,
 	  .words = runtimes,
 	  .type = "word",
 	  .help = "short form; both words mean the one runtime there is" },
@@ -385,6 +384,8 @@ int block_parse_sandbox(struct schema_ctx *c, const struct schema_row *row,
 	struct profile_sandbox *s = field;
 
 	s->pos = schema_pos(c, p->key);
+	s->base = PROFILE_BASE_HOST;
+	s->base_pos = s->pos;
 	s->network_pos = s->pos;
 	s->workdir_pos = s->pos;
 	s->scratch_bytes = SCRATCH_BYTES;
@@ -396,5 +397,7 @@ int block_parse_sandbox(struct schema_ctx *c, const struct schema_row *row,
 		array_push(c->a, &s->freeze)->pattern = freeze_defaults[i];
 	for (size_t i = 0; i < ARRAY_SIZE(except_defaults); i++)
 		array_push(c->a, &s->except)->pattern = except_defaults[i];
-	return schema_walk(c, row->sub, p->value, s);
+	if (schema_walk(c, row->sub, p->value, s) != 0)
+		return -1;
+	return block_base_check(c, s);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common.h"
+#include "profile/dump.h"
 
 static void test_roots_values(struct tap *t)
 {
@@ -107,8 +108,37 @@ static const struct common_row roots[] = {
 
 static const struct common_row blocks[] = {
 	{ SANDBOX("base: host"), 0, 0, NULL },
-	{ SANDBOX("base: minimal"), 1, 17, "'base' must be host, not 'minimal'" },
-	{ SANDBOX("base: {path: /x}"), 1, 17, "'base' must be host, not a map" },
+	{ SANDBOX("base: minimal"), 0, 0, NULL },
+	{ SANDBOX("base: Host"), 1, 17, "'base' must be host or minimal, not 'Host'" },
+	{ SANDBOX("base: [host]"), 1, 17, "'base' must be host or minimal, not a list" },
+	{ SANDBOX("base: {}"), 1, 17, "needs 'path', or 'from: host' with 'add'" },
+	{ SANDBOX("base: {path: /x}"), 0, 0, NULL },
+	{ SANDBOX("base: {path: ''}"), 1, 24, "'path' is empty" },
+	{ SANDBOX("base: {path: ../x}"), 1, 24, "without '..'" },
+	{ SANDBOX("base: {path: /x, from: host}"), 1, 28, "either a 'path', or 'from'" },
+	{ SANDBOX("base: {path: /x, add: [/y]}"), 1, 28, "either a 'path', or 'from'" },
+	{ SANDBOX("base: {from: path}"), 1, 24, "'from' must be host or minimal" },
+	{ SANDBOX("base: {add: [/y]}"), 1, 17, "needs 'path', or 'from: host'" },
+	{ SANDBOX("base: {from: host, ad: [/y]}"), 1, 30, "unknown key 'ad'" },
+	{ SANDBOX("base: {from: host, add: /y}"), 1, 35, "'add' must be a list" },
+	{ SANDBOX("base: {from: host, add: []}"), 0, 0, NULL },
+	{ SANDBOX("base: {from: minimal, add: [~/.nvm, /opt/x, y]}"), 0, 0, NULL },
+	{ SANDBOX("base: {from: host, add: [/proc/1]}"), 1, 36, "/proc inside is the sandbox's" },
+	{ SANDBOX("base: {from: host, add: [/run/x]}"), 1, 36, "/run inside is the sandbox's" },
+	{ SANDBOX("base: {from: host, add: [/tmp]}"), 1, 36, "would hide /tmp" },
+	{ SANDBOX("base: {from: host, add: [/tmp/x]}"), 0, 0, NULL },
+	{ SANDBOX("base: {from: host, add: [/var]}"), 1, 36, "would hide /var/tmp" },
+	{ SANDBOX("base: {from: host, add: [/home]}"), 1, 36, "would hide /home/agent" },
+	{ SANDBOX("base: {from: host, add: [/]}"), 1, 36, "would hide /tmp" },
+	{ SANDBOX("base: {from: host, add: [/a/b, /a]}"), 1, 42, "lie in each other" },
+	{ SANDBOX("base: {from: host, add: [/a, /a]}"), 1, 40, "lie in each other" },
+	{ SANDBOX("base: {from: host, add: [/a, /ab]}"), 0, 0, NULL },
+	/* An added tree and a root, in either order of the keys. */
+	{ SANDBOX("base: {from: host, add: [/a/b]}, roots: [/a]"), 1, 36, "the root at '/a' (line 1)" },
+	{ SANDBOX("roots: [/a/b], base: {from: host, add: [/a]}"), 1, 51, "the root at '/a/b'" },
+	{ SANDBOX("roots: [{path: /a, at: /z}], base: {from: host, add: [/a/b]}"), 0, 0, NULL },
+	{ SANDBOX("roots: [{path: /b, at: /a}], base: {from: host, add: [/a]}"), 1, 65,
+	  "the root at '/a'" },
 	{ SANDBOX("network: none"), 0, 0, NULL },
 	{ SANDBOX("network: host"), 0, 0, NULL },
 	{ SANDBOX("network: Host"), 1, 20, "none or host, not 'Host'" },
@@ -231,6 +261,9 @@ static void test_defaults(struct tap *t)
 	tap_int(t, (long long)s->scratch_bytes, 256 << 20, "scratch size");
 	tap_int(t, (long long)s->scratch_files, 65536, "scratch files");
 	tap_int(t, s->network, PROFILE_NETWORK_NONE, "no network");
+	tap_int(t, s->base, PROFILE_BASE_HOST, "the host's base");
+	tap_str(t, s->base_path, NULL, "no path of a base");
+	tap_int(t, (long long)s->base_add.n, 0, "nothing added to it");
 	tap_str(t, s->hostname, "agentbox", "hostname");
 	tap_str(t, s->workdir, NULL, "no workdir");
 	tap_int(t, s->timeout_ms.set, false, "no timeout");
@@ -279,6 +312,45 @@ out:
 	arena_free(&a);
 }
 
+static void test_base(struct tap *t)
+{
+	static const struct {
+		const char *text;
+		enum profile_base base;
+		const char *path, *add, *json;
+	} rows[] = {
+		{ SANDBOX("base: host"), PROFILE_BASE_HOST, NULL, NULL, "\"base\":\"host\"" },
+		{ SANDBOX("base: {from: host}"), PROFILE_BASE_HOST, NULL, NULL,
+		  "\"base\":\"host\"" },
+		{ SANDBOX("base: minimal"), PROFILE_BASE_MINIMAL, NULL, NULL,
+		  "\"base\":\"minimal\"" },
+		{ SANDBOX("base: {path: rootfs/}"), PROFILE_BASE_PATH, "/srv/p/rootfs", NULL,
+		  "\"base\":{\"path\":\"/srv/p/rootfs\"}" },
+		{ SANDBOX("base: {from: minimal, add: [~/.nvm]}"), PROFILE_BASE_MINIMAL, NULL,
+		  "/home/u/.nvm", "\"base\":{\"add\":[\"/home/u/.nvm\"],\"from\":\"minimal\"}" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct arena a = { 0 };
+		const struct profile *p = common_good(t, &a, rows[i].text);
+		json_t *o = p == NULL ? NULL : profile_sandbox_json(p);
+		char *text = o == NULL ? NULL : json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+
+		if (p != NULL) {
+			tap_int(t, p->sandbox.base, rows[i].base, "base");
+			tap_str(t, p->sandbox.base_path, rows[i].path, "its path");
+			tap_str(t, p->sandbox.base_add.n == 0 ? NULL : p->sandbox.base_add.v[0].path,
+				rows[i].add, "what is added");
+			tap_int(t, p->sandbox.base_pos.col, 17, "its place");
+			tap_ok(t, text != NULL && strstr(text, rows[i].json) != NULL, "in JSON: %s",
+			       rows[i].json);
+		}
+		free(text);
+		json_decref(o);
+		arena_free(&a);
+	}
+}
+
 int main(void)
 {
 	struct tap t = { 0 };
@@ -287,6 +359,7 @@ int main(void)
 	common_rows(&t, roots, ARRAY_SIZE(roots));
 	common_rows(&t, blocks, ARRAY_SIZE(blocks));
 	test_defaults(&t);
+	test_base(&t);
 	test_values(&t);
 	return tap_done(&t);
 }
