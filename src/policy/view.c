@@ -67,6 +67,25 @@ static void base_node_add(struct arena *a, struct view *v, const struct facts_ba
 	node_add(a, v, n);
 }
 
+/* Where a root needs a directory there is no link. */
+static void own_links_add(struct arena *a, const struct facts *f, const struct tree_access *access,
+			  struct view *v)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(own_links); i++) {
+		bool taken = false;
+
+		for (size_t k = 0; k < f->roots.n; k++)
+			taken = taken || (f->roots.v[k].present && access[k].read &&
+					  path_covers(own_links[i].at, f->roots.v[k].root->at));
+		if (!taken)
+			node_add(a, v,
+				 (struct view_node){ .at = own_links[i].at,
+						     .kind = VIEW_LINK,
+						     .link = own_links[i].link,
+						     .fd = -1 });
+	}
+}
+
 void view_build(struct arena *a, const struct facts *f, const struct tree_access *access,
 		struct view *ret)
 {
@@ -77,12 +96,7 @@ void view_build(struct arena *a, const struct facts *f, const struct tree_access
 					     .kind = VIEW_DIR,
 					     .fd = -1,
 					     .writable = own_dirs[i].writable });
-	for (size_t i = 0; i < ARRAY_SIZE(own_links); i++)
-		node_add(a, ret,
-			 (struct view_node){ .at = own_links[i].at,
-					     .kind = VIEW_LINK,
-					     .link = own_links[i].link,
-					     .fd = -1 });
+	own_links_add(a, f, access, ret);
 	for (size_t i = 0; i < f->base.n; i++)
 		base_node_add(a, ret, &f->base.v[i]);
 	for (size_t i = 0; i < f->roots.n; i++) {

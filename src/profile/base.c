@@ -38,7 +38,8 @@ const struct schema_map block_base_map = SCHEMA_MAP("sandbox.base", rows);
 
 /* Places that agentbox builds itself. Those of the base are missing here: what the base holds
  * already needs no adding, which is seen when it is looked at. */
-static const char *const taken_trees[] = { "/proc", "/dev", "/sys", "/run" };
+static const char *const taken_trees[] = { "/proc", "/dev",     "/sys",
+					   "/run",  "/var/run", "/var/lock" };
 /* Scratch: a tree may lie below one of these, but not be one or hide one. */
 static const char *const taken_points[] = { "/tmp", "/var/tmp", "/home/agent" };
 
