@@ -48,7 +48,7 @@ static void refuse_chain(struct arena *a, struct facts_judge *s, const char *pat
 			return;
 		path = path_dirname(a, path);
 	}
-	*array_push(a, &s->set) = (struct refused){ .dev = makedev(o.id.dev_major, o.id.dev_minor),
+	*array_push(a, &s->set) = (struct facts_refused){ .dev = makedev(o.id.dev_major, o.id.dev_minor),
 						    .ino = o.id.ino,
 						    .what = what };
 	fd_close(&o.fd);

@@ -42,16 +42,54 @@ static void object_fill(struct facts_object *o, const char *path, uint64_t ino, 
 				    .nlink = 1 };
 }
 
-static void base_add(struct hand *h, const char *at, const char *link, bool absent)
+static void base_add(struct hand *h, const char *at, enum facts_base_kind kind, const char *link)
 {
+	const char *prefix = h->profile->sandbox.base == PROFILE_BASE_PATH ? "/rootfs" : "";
 	struct facts_base *b = array_push(&h->arena, &h->facts.base);
 
 	b->at = at;
 	b->object.fd = -1;
 	b->link = link;
-	b->kind = absent ? FACTS_BASE_ABSENT : link != NULL ? FACTS_BASE_LINK : FACTS_BASE_DIR;
-	if (b->kind == FACTS_BASE_DIR)
-		object_fill(&b->object, at, 100 + h->facts.base.n, S_IFDIR | 0755);
+	b->kind = kind;
+	if (kind == FACTS_BASE_DIR || kind == FACTS_BASE_FILE)
+		object_fill(&b->object, arena_printf(&h->arena, "%s%s", prefix, at),
+			    100 + h->facts.base.n,
+			    kind == FACTS_BASE_DIR ? S_IFDIR | 0755 : S_IFREG | 0644);
+}
+
+static void fill_base(struct hand *h, const struct hand_options *o)
+{
+	static const char *const tops[] = { "bin", "sbin", "lib", "lib64" };
+
+	if (o->base == HAND_BASE_PATH)
+		base_add(h, "/", FACTS_BASE_MADE, NULL);
+	base_add(h, "/usr", FACTS_BASE_DIR, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(tops); i++)
+		base_add(h, arena_printf(&h->arena, "/%s", tops[i]),
+			 o->split_usr ? FACTS_BASE_DIR : FACTS_BASE_LINK,
+			 o->split_usr ? NULL : arena_printf(&h->arena, "usr/%s", tops[i]));
+	base_add(h, "/lib32", FACTS_BASE_ABSENT, NULL);
+	h->facts.etc_made = o->base != HAND_BASE_HOST;
+	base_add(h, "/etc", h->facts.etc_made ? FACTS_BASE_MADE : FACTS_BASE_DIR, NULL);
+	if (h->facts.etc_made) {
+		base_add(h, "/etc/ld.so.cache", FACTS_BASE_FILE, NULL);
+		base_add(h, "/etc/localtime", FACTS_BASE_LINK, "/usr/share/zoneinfo/Etc/UTC");
+		base_add(h, "/etc/ssl", FACTS_BASE_DIR, NULL);
+	}
+	if (o->base == HAND_BASE_PATH) {
+		base_add(h, "/srv", FACTS_BASE_MADE, NULL);
+		base_add(h, "/srv/kept", FACTS_BASE_DIR, NULL);
+		base_add(h, "/var", FACTS_BASE_MADE, NULL);
+		base_add(h, "/var/lib", FACTS_BASE_DIR, NULL);
+		base_add(h, "/nix", FACTS_BASE_DIR, NULL);
+		base_add(h, "/run/current-system", FACTS_BASE_LINK, "/nix/store/abc");
+	} else if (o->base == HAND_BASE_HOST) {
+		base_add(h, "/opt", FACTS_BASE_DIR, NULL);
+	}
+	if (o->added != NULL) {
+		base_add(h, o->added, FACTS_BASE_DIR, NULL);
+		h->facts.base.v[h->facts.base.n - 1].added = true;
+	}
 }
 
 static void fill_system(struct hand *h, const struct hand_options *o)
@@ -61,18 +99,12 @@ static void fill_system(struct hand *h, const struct hand_options *o)
 	static const char *const proc[] = { "sys", "irq", "bus", "fs", "sysrq-trigger" };
 	static const char *const devices[FACTS_DEVICES] = { "null",   "zero",    "full",
 							    "random", "urandom", "tty" };
-	static const char *const tops[] = { "bin", "sbin", "lib", "lib64" };
 
-	base_add(h, "/usr", NULL, false);
-	for (size_t i = 0; i < ARRAY_SIZE(tops); i++)
-		base_add(h, arena_printf(&h->arena, "/%s", tops[i]),
-			 o->split_usr ? NULL : arena_printf(&h->arena, "usr/%s", tops[i]), false);
-	base_add(h, "/lib32", NULL, true);
-	base_add(h, "/etc", NULL, false);
-	base_add(h, "/opt", NULL, false);
+	fill_base(h, o);
 	for (size_t i = 0; i < ARRAY_SIZE(etc); i++)
 		*array_push(&h->arena, &h->facts.etc) =
-			(struct facts_etc){ .name = etc[i], .is_link = i == 5 };
+			(struct facts_etc){ .name = etc[i],
+					    .is_link = i == 5 && !h->facts.etc_made };
 	for (size_t i = 0; i < ARRAY_SIZE(proc); i++)
 		*array_push(&h->arena, &h->facts.proc_ro) = proc[i];
 	for (size_t i = 0; i < FACTS_DEVICES; i++) {
@@ -86,7 +118,7 @@ static void fill_system(struct hand *h, const struct hand_options *o)
 	h->facts.resolv_conf = "nameserver 192.0.2.1\n";
 	h->facts.hosts = "127.0.0.1 localhost host\n";
 	for (size_t i = 0; o->secrets != NULL && o->secrets[i] != NULL; i++) {
-		size_t n = strcspn(o->secrets[i], "/");
+		size_t n = strlen(o->secrets[i]) - (strchr(o->secrets[i], '\0')[-1] == '/');
 
 		*array_push(&h->arena, &h->facts.etc_masked) =
 			(struct facts_secret){ .name = arena_strndup(&h->arena, o->secrets[i], n),

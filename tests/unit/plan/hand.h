@@ -21,13 +21,21 @@ struct hand_guard {
 	const char *from;
 };
 
+enum hand_base {
+	HAND_BASE_HOST = 0,
+	HAND_BASE_MINIMAL, /* an /etc of ours */
+	HAND_BASE_PATH,	   /* /rootfs, with an /etc, a /var and a /srv of ours */
+};
+
 struct hand_options {
 	enum hand_caller caller;
+	enum hand_base base;
 	bool split_usr;         /* /bin, /sbin, /lib are directories */
 	bool fallback;          /* no id mapping is possible */
 	const char *file_roots; /* names of roots that are files, ";" around each: ";/w/f;" */
 	const char *absent;     /* the same: optional and absent */
 	const struct hand_guard *guards;
+	const char *added; /* a tree added to the base */
 	const char *const
 		*secrets; /* names in /etc, NULL-terminated; a "/" at the end: a directory */
 	uint64_t timeout_ms;

@@ -36,6 +36,8 @@ static const struct hand_guard guards_ro[] = {
 };
 static const char *const secrets[] = { "shadow", "ssl/private/", "sudoers", NULL };
 
+static const char *const secrets_below[] = { "ssl/private/", NULL };
+
 static const struct golden cases[] = {
 	{ "rw-root", "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL, { 0 } },
 	{ "no-roots", "sandbox: {}\n" ALL, { 0 } },
@@ -88,6 +90,19 @@ static const struct golden cases[] = {
 	{ "owner-identity",
 	  "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
 	  { .caller = HAND_ROOT_OTHERS } },
+	{ "base-minimal",
+	  "sandbox: {base: minimal, roots: [{path: /w, mode: rw}]}\n" ALL,
+	  { .base = HAND_BASE_MINIMAL, .secrets = secrets_below } },
+	{ "base-path",
+	  "sandbox: {base: {path: /rootfs}, roots: [{path: /w, at: /srv/w, mode: rw}]}\n" ALL,
+	  { .base = HAND_BASE_PATH, .split_usr = true, .secrets = secrets_below } },
+	{ "base-add",
+	  "sandbox: {base: {from: host, add: [/tmp/t/tool]}, roots: [{path: /w, at: "
+	  "/tmp/t/w}]}\n" ALL,
+	  { .added = "/tmp/t/tool" } },
+	{ "base-add-etc",
+	  "sandbox: {base: {from: minimal, add: [/etc/java]}, roots: [/w]}\n" ALL,
+	  { .base = HAND_BASE_MINIMAL, .added = "/etc/java" } },
 	{ "nested-caller",
 	  "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
 	  { .caller = HAND_NESTED } },

@@ -56,6 +56,9 @@ static const struct row rows[] = {
 	{ "through the link of the base", "/bin/tool", VIEW_FOUND, "/usr/bin/tool" },
 	{ "the link itself", "/bin", VIEW_FOUND, "/usr/bin" },
 	{ "a part of the base that is absent", "/lib32/x", VIEW_OUTSIDE, NULL },
+	{ "a link of our own", "/var/run", VIEW_FOUND, "/run" },
+	{ "and the other, through the first", "/var/lock", VIEW_FOUND, "/run/lock" },
+	{ "a name behind it", "/var/run/some.sock", VIEW_ABSENT, "/run/some.sock" },
 	/* nested roots */
 	{ "an inner root shadows what is there", "/w/in/inner", VIEW_FOUND, "/w/in/inner" },
 	{ "and hides it", "/w/in/outer", VIEW_ABSENT, "/w/in/outer" },
@@ -226,7 +229,8 @@ static void test_from_host(struct tap *t)
 		{ "@/data", NULL },
 		{ "@/w2", NULL },
 		{ "@/secret", NULL },
-		{ "/usr/bin/x", "/usr/bin/x" },
+		{ "@/usr/bin/x", "/usr/bin/x" },
+		{ "/usr/bin/x", NULL },
 		{ "/", NULL },
 		{ "/usrx", NULL },
 	};
@@ -235,7 +239,7 @@ static void test_from_host(struct tap *t)
 	make_world(&w);
 	for (size_t i = 0; i < ARRAY_SIZE(from); i++)
 		tap_str(t,
-			view_from_host(&w.arena, &w.view, &w.facts, world_text(&w, from[i].host),
+			view_from_host(&w.arena, &w.view, world_text(&w, from[i].host),
 				       NULL),
 			from[i].want, from[i].host);
 	world_close(&w);
@@ -244,9 +248,9 @@ static void test_from_host(struct tap *t)
 	world_mkdir(&w, "w/sub");
 	world_roots(&w, "{path: '@/w', at: /out}, {path: '@/w/sub', at: /sub}");
 	world_facts(&w);
-	tap_str(t, view_from_host(&w.arena, &w.view, &w.facts, world_text(&w, "@/w/sub/x"), NULL),
+	tap_str(t, view_from_host(&w.arena, &w.view, world_text(&w, "@/w/sub/x"), NULL),
 		"/sub/x", "the deepest root that holds it");
-	tap_str(t, view_from_host(&w.arena, &w.view, &w.facts, world_text(&w, "@/w/subx"), NULL),
+	tap_str(t, view_from_host(&w.arena, &w.view, world_text(&w, "@/w/subx"), NULL),
 		"/out/subx", "by component");
 	world_close(&w);
 }
