@@ -22,27 +22,50 @@ static const char *const host_names[] = { "/usr",    "/bin", "/sbin", "/lib", "/
 					  "/libx32", "/etc", "/opt",  "/nix", "/gnu" };
 
 /* The stores of NixOS and Guix are what /usr is elsewhere. */
-static const char *const minimal_names[] = { "/usr",   "/bin",	  "/sbin", "/lib", "/lib32",
+static const char *const minimal_names[] = { "/usr",   "/bin",    "/sbin", "/lib", "/lib32",
 					     "/lib64", "/libx32", "/nix",  "/gnu" };
 
 /* What programs fail without, or tell another time or trust other authorities without; nothing
  * about the host, its users or its services. */
 static const char *const minimal_etc[] = {
-	"ld.so.cache",	"ld.so.conf",	"ld.so.conf.d", "ld-musl-x86_64.path",
-	"alternatives", "static",	"ssl",		"ca-certificates",
-	"pki",		"gnutls",	"crypto-policies",
-	"localtime",	"timezone",	"protocols",	"services",
-	"ethers",	"rpc",		"host.conf",	"gai.conf",
-	"mime.types",	"magic",	"locale.alias", "locale.conf",
-	"terminfo",	"inputrc",	"fonts",	"perl",
-	"shells",	"login.defs",	"os-release",	"xattr.conf",
+	"ld.so.cache",
+	"ld.so.conf",
+	"ld.so.conf.d",
+	"ld-musl-x86_64.path",
+	"alternatives",
+	"static",
+	"ssl",
+	"ca-certificates",
+	"pki",
+	"gnutls",
+	"crypto-policies",
+	"localtime",
+	"timezone",
+	"protocols",
+	"services",
+	"ethers",
+	"rpc",
+	"host.conf",
+	"gai.conf",
+	"mime.types",
+	"magic",
+	"locale.alias",
+	"locale.conf",
+	"terminfo",
+	"inputrc",
+	"fonts",
+	"perl",
+	"shells",
+	"login.defs",
+	"os-release",
+	"xattr.conf",
 };
 
 /* Where NixOS and Guix keep the way into the store. Nothing else of /run is shown. */
 static const char *const run_links[] = { "/run/current-system", "/run/opengl-driver" };
 
 /* Of a root file system: the sandbox has its own. */
-static const char *const own_places[] = { "/proc", "/dev",     "/sys",	   "/tmp",     "/run",
+static const char *const own_places[] = { "/proc", "/dev",     "/sys",     "/tmp",     "/run",
 					  "/home", "/var/tmp", "/var/run", "/var/lock" };
 
 struct gather {
@@ -151,8 +174,8 @@ static int take_object(struct gather *g, int dirfd, const char *name, struct fac
 		b.kind = FACTS_BASE_FILE;
 	else
 		return 0;
-	b.object.path = g->prefix[0] == '\0' ? b.at :
-					       arena_printf(g->arena, "%s%s", g->prefix, b.at);
+	b.object.path =
+		g->prefix[0] == '\0' ? b.at : arena_printf(g->arena, "%s%s", g->prefix, b.at);
 	*array_push(g->arena, &g->facts->base) = b;
 	/* The entry owns it from here on. */
 	r = fd_take(&fd);
@@ -231,8 +254,8 @@ static int take_run_links(struct gather *g, int dirfd, size_t skip)
 		if (f->base.n == before)
 			continue;
 		last = &f->base.v[before];
-		if (last->kind != FACTS_BASE_LINK || (!path_covers("/nix", last->link) &&
-						      !path_covers("/gnu", last->link))) {
+		if (last->kind != FACTS_BASE_LINK ||
+		    (!path_covers("/nix", last->link) && !path_covers("/gnu", last->link))) {
 			fd_close(&f->base.v[before].object.fd);
 			f->base.n = before;
 		}
@@ -386,11 +409,11 @@ static int check_tree(const struct tree_check *c)
 		if (chain_has(c->arena, c->tree->path, &r->object) ||
 		    chain_has(c->arena, r->object.path, c->tree) ||
 		    way_leads_through(c, &r->object))
-			return err_set_at(c->err, ERR_PROFILE, c->pos->file, c->pos->line,
-					  c->pos->col,
-					  "%s '%s': programs could write to it through the root '%s' "
-					  "(line %u): give that root 'mode: ro', or move one of them",
-					  c->key, c->text, r->root->path, r->root->pos.line);
+			return err_set_at(
+				c->err, ERR_PROFILE, c->pos->file, c->pos->line, c->pos->col,
+				"%s '%s': programs could write to it through the root '%s' "
+				"(line %u): give that root 'mode: ro', or move one of them",
+				c->key, c->text, r->root->path, r->root->pos.line);
 	}
 	return 0;
 }

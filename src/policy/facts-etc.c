@@ -12,11 +12,11 @@
 #include "policy/facts-base.h"
 #include "policy/facts-roots.h"
 
-#define ETC_TEXT_MAX ((size_t)256 * 1024)
-#define ETC_WALK_MAX 20000
+#define ETC_TEXT_MAX  ((size_t)256 * 1024)
+#define ETC_WALK_MAX  20000
 #define ETC_DEPTH_MAX 8
 
-static const char *const own_names[] = { "passwd",   "group",	      "hosts",
+static const char *const own_names[] = { "passwd",   "group",         "hosts",
 					 "hostname", "nsswitch.conf", "resolv.conf" };
 _Static_assert(ARRAY_SIZE(own_names) == FACTS_ETC, "one slot for each file");
 
@@ -89,9 +89,8 @@ static bool may_read(struct masks *m, const struct stat *st)
 {
 	/* Nearly everything is root's and says so in its mode. Real root's groups are dropped. */
 	if (!m->have_groups && (st->st_mode & (S_IRWXO | S_IRWXG)) != 0) {
-		int n = m->facts->caller.kernel_root ?
-				0 :
-				getgroups(ARRAY_SIZE(m->groups), m->groups);
+		int n = m->facts->caller.kernel_root ? 0
+						     : getgroups(ARRAY_SIZE(m->groups), m->groups);
 
 		/* More groups than anybody has: all of them, for all we know. */
 		if (n < 0)
@@ -105,9 +104,9 @@ static bool may_read(struct masks *m, const struct stat *st)
 
 static void secret_add(struct arena *a, struct facts *f, const char *name, mode_t mode)
 {
-	*array_push(a, &f->etc_masked) = (struct facts_secret){
-		.name = name, .is_dir = S_ISDIR(mode), .is_link = S_ISLNK(mode)
-	};
+	*array_push(a, &f->etc_masked) = (struct facts_secret){ .name = name,
+								.is_dir = S_ISDIR(mode),
+								.is_link = S_ISLNK(mode) };
 }
 
 static bool is_masked(const struct facts *f, const char *name)
@@ -171,8 +170,8 @@ static const char *read_text(struct arena *a, const char *path)
 
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return NULL;
-	return io_read_file(fd, ETC_TEXT_MAX, a, &text, &len) == 0 && strlen(text) == len ? text :
-											    NULL;
+	return io_read_file(fd, ETC_TEXT_MAX, a, &text, &len) == 0 && strlen(text) == len ? text
+											  : NULL;
 }
 
 static void own_add(struct arena *a, struct facts *f, int etc, const char *name)
@@ -252,9 +251,9 @@ static int etc_walk_dir(struct etc_walk *w, int dirfd, const char *rel, int dept
 	r = facts_names_list(w->arena, dirfd, &names);
 	for (size_t i = 0; r == 0 && i < names.n; i++)
 		r = etc_walk_entry(w, dirfd, names.v[i],
-				   rel[0] == '\0' ?
-					   names.v[i] :
-					   arena_printf(w->arena, "%s/%s", rel, names.v[i]),
+				   rel[0] == '\0'
+					   ? names.v[i]
+					   : arena_printf(w->arena, "%s/%s", rel, names.v[i]),
 				   depth);
 	return r;
 }

@@ -47,8 +47,8 @@ static bool on_host(const char *path)
 	return path[0] == '/' && stat(path, &st) == 0;
 }
 
-bool resolve_missing(struct arena *a, const struct view *view, const char *workdir,
-		     const char *exe, struct resolve_missing *ret)
+bool resolve_missing(struct arena *a, const struct view *view, const char *workdir, const char *exe,
+		     struct resolve_missing *ret)
 {
 	const char *path = exe[0] == '/' ? exe : path_join(a, workdir, exe);
 
@@ -79,14 +79,15 @@ bool resolve_missing(struct arena *a, const struct view *view, const char *workd
 
 int resolve_missing_err(const struct resolve_missing *m, struct err *err)
 {
-	const char *where = m->on_host ? "which the host has and the sandbox has not: see 'base'" :
-					 "which is not on this host either";
+	const char *where = m->on_host ? "which the host has and the sandbox has not: see 'base'"
+				       : "which is not on this host either";
 
 	if (!m->is_interpreter)
-		return err_set(err, ERR_REQUEST, 0, "%s: it is not there inside the sandbox", m->of);
+		return err_set(err, ERR_REQUEST, 0, "%s: it is not there inside the sandbox",
+			       m->of);
 	(void)err_set(err, ERR_REQUEST, 0, "%s: %s '%s', %s", m->of,
-		      m->is_script ? "its first line names the interpreter" :
-				     "it needs the ELF interpreter",
+		      m->is_script ? "its first line names the interpreter"
+				   : "it needs the ELF interpreter",
 		      m->path, where);
 	err->errnum = ENOENT;
 	return -1;

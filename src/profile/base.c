@@ -38,8 +38,9 @@ const struct schema_map block_base_map = SCHEMA_MAP("sandbox.base", rows);
 
 /* Places that agentbox builds itself. Those of the base are missing here: what the base holds
  * already needs no adding, which is seen when it is looked at. */
-static const char *const taken_trees[] = { "/proc", "/dev",     "/sys",
-					   "/run",  "/var/run", "/var/lock" };
+static const char *const taken_trees[] = {
+	"/proc", "/dev", "/sys", "/run", "/var/run", "/var/lock"
+};
 /* Scratch: a tree may lie below one of these, but not be one or hide one. */
 static const char *const taken_points[] = { "/tmp", "/var/tmp", "/home/agent" };
 
@@ -62,8 +63,9 @@ static int add_tree(struct schema_ctx *c, const char *key, const struct yaml_nod
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(taken_trees); i++) {
 		if (path_covers(taken_trees[i], t.path))
-			return schema_fail(c, item, "'%s': '%.200s': %s inside is the sandbox's own",
-					   key, t.path, taken_trees[i]);
+			return schema_fail(c, item,
+					   "'%s': '%.200s': %s inside is the sandbox's own", key,
+					   t.path, taken_trees[i]);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(taken_points); i++) {
 		if (path_covers(t.path, taken_points[i]))
@@ -127,11 +129,11 @@ int block_base_check(struct schema_ctx *c, const struct profile_sandbox *s)
 
 			if (!path_covers(r->at, t->path) && !path_covers(t->path, r->at))
 				continue;
-			return err_set_at(c->err, ERR_PROFILE, t->pos.file, t->pos.line,
-					  t->pos.col,
-					  "'add': '%.200s' and the root at '%.200s' (line %u) lie in "
-					  "each other: move the root with 'at', or drop one",
-					  t->path, r->at, r->pos.line);
+			return err_set_at(
+				c->err, ERR_PROFILE, t->pos.file, t->pos.line, t->pos.col,
+				"'add': '%.200s' and the root at '%.200s' (line %u) lie in "
+				"each other: move the root with 'at', or drop one",
+				t->path, r->at, r->pos.line);
 		}
 	}
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Any bytes as a program: a text that the file holds or none, at most three reads, never a crash. */
+/* Any bytes as a program: a text that the file holds or none, at most three reads, never a crash.
+ */
 #include <stdlib.h>
 #include <string.h>
 

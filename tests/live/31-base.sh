@@ -54,7 +54,7 @@ outside Y "writing in the root (control)" write "$WS/x" x
 
 # --- what programs do with their surroundings
 shells=(sh bash)
-for s in zsh dash; do command -v $s >/dev/null && shells+=($s); done
+for s in zsh dash; do command -v $s >/dev/null && shells+=("$s"); done
 for s in "${shells[@]}"; do
 	is "$(ab -- "$s" -c $'cat <<E\nhere $((1 + 1))\nE')" "here 2" "$s: here-document"
 done

@@ -24,7 +24,7 @@ struct hand_guard {
 enum hand_base {
 	HAND_BASE_HOST = 0,
 	HAND_BASE_MINIMAL, /* an /etc of ours */
-	HAND_BASE_PATH,	   /* /rootfs, with an /etc, a /var and a /srv of ours */
+	HAND_BASE_PATH,    /* /rootfs, with an /etc, a /var and a /srv of ours */
 };
 
 struct hand_options {

@@ -13,14 +13,14 @@ static int gather(struct world *w, const char *sandbox, struct err *err)
 {
 	struct facts_input in = { .state_dir = world_path(w, "state/agentbox") };
 
-	world_parse(w, arena_printf(&w->arena,
-				    "sandbox: {%s}\npermissions: {agents: {me: allow}}\n",
-				    sandbox));
+	world_parse(w,
+		    arena_printf(&w->arena, "sandbox: {%s}\npermissions: {agents: {me: allow}}\n",
+				 sandbox));
 	in.profile = w->profile;
 	facts_close(&w->facts);
-	w->facts = (struct facts){ .caller = { .uid = getuid(),
-					       .gid = getgid(),
-					       .home = world_path(w, "home/me") } };
+	w->facts = (struct facts){
+		.caller = { .uid = getuid(), .gid = getgid(), .home = world_path(w, "home/me") }
+	};
 	*err = (struct err){ 0 };
 	return facts_gather(&w->arena, &in, &w->facts, err);
 }
@@ -28,8 +28,10 @@ static int gather(struct world *w, const char *sandbox, struct err *err)
 /* "d /usr, l /bin -> usr/bin, f /x, m /var", "+" before what was added. */
 static const char *entries(struct world *w)
 {
-	static const char kinds[] = { [FACTS_BASE_ABSENT] = '?', [FACTS_BASE_DIR] = 'd',
-				      [FACTS_BASE_LINK] = 'l',	 [FACTS_BASE_FILE] = 'f',
+	static const char kinds[] = { [FACTS_BASE_ABSENT] = '?',
+				      [FACTS_BASE_DIR] = 'd',
+				      [FACTS_BASE_LINK] = 'l',
+				      [FACTS_BASE_FILE] = 'f',
 				      [FACTS_BASE_MADE] = 'm' };
 	STRBUF_AUTO sb = { 0 };
 
@@ -62,8 +64,9 @@ static const char *masked(struct world *w)
 static void make_rootfs(struct world *w)
 {
 	static const char *const dirs[] = {
-		"r/usr/bin", "r/proc/x", "r/dev",	"r/sys", "r/tmp/x", "r/run",   "r/home/x",
-		"r/var/tmp", "r/var/lib", "r/var/cache", "r/srv", "r/etc/ssl/private", "w",
+		"r/usr/bin", "r/proc/x",          "r/dev",     "r/sys",     "r/tmp/x",
+		"r/run",     "r/home/x",          "r/var/tmp", "r/var/lib", "r/var/cache",
+		"r/srv",     "r/etc/ssl/private", "w",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
@@ -84,7 +87,8 @@ static void test_path(struct tap *t)
 
 	world_open(&w);
 	make_rootfs(&w);
-	tap_int(t, gather(&w, "base: {path: '@/r'}, roots: ['@/w']", &err), 0, "a root file system");
+	tap_int(t, gather(&w, "base: {path: '@/r'}, roots: ['@/w']", &err), 0,
+		"a root file system");
 	tap_str(t, entries(&w),
 		"m /, l /bin -> usr/bin, m /etc, d /etc/ssl, f /init, d /srv, d /usr, m /var, "
 		"d /var/cache, d /var/lib",
@@ -109,12 +113,18 @@ static void test_path(struct tap *t)
 	       "it is one tree");
 	tap_int(t, (long long)w.facts.etc.n, FACTS_ETC, "our files have their places");
 	tap_ok(t, w.facts.etc.v[5].is_link, "one of them a link");
-	tap_int(t, gather(&w, "base: {path: '@/r'}, roots: [{path: '@/w', at: /srv/w}, "
-			      "{path: '@/w', at: /var/lib/a/b}, {path: '@/w', at: /init/x}]", &err),
+	tap_int(t,
+		gather(&w,
+		       "base: {path: '@/r'}, roots: [{path: '@/w', at: /srv/w}, "
+		       "{path: '@/w', at: /var/lib/a/b}, {path: '@/w', at: /init/x}]",
+		       &err),
 		-1, "a root behind a file");
 	tap_ok(t, strstr(err.msg, "lies behind '/init'") != NULL && err.line == 1, "%s", err.msg);
-	tap_int(t, gather(&w, "base: {path: '@/r'}, roots: [{path: '@/w', at: /srv/w}, "
-			      "{path: '@/w', at: /var/cache}]", &err),
+	tap_int(t,
+		gather(&w,
+		       "base: {path: '@/r'}, roots: [{path: '@/w', at: /srv/w}, "
+		       "{path: '@/w', at: /var/cache}]",
+		       &err),
 		0, "roots below its directories and in place of one");
 	tap_str(t, entries(&w),
 		"m /, l /bin -> usr/bin, d /etc, f /init, m /srv, d /usr, m /var, d /var/lib",
@@ -157,11 +167,13 @@ static void test_host(struct tap *t)
 	tap_int(t, w.facts.etc_made, false, "its /etc is one tree");
 	tap_int(t, gather(&w, "base: {from: minimal, add: ['@/tool', /usr/share]}", &err), 0,
 		"the least of it, and a tree");
-	tap_ok(t, w.facts.etc_made && facts_base_find(&w.facts, "/etc/passwd") == NULL &&
-			  facts_base_find(&w.facts, "/opt") == NULL,
+	tap_ok(t,
+	       w.facts.etc_made && facts_base_find(&w.facts, "/etc/passwd") == NULL &&
+		       facts_base_find(&w.facts, "/opt") == NULL,
 	       "without passwd and /opt");
-	tap_ok(t, (facts_base_find(&w.facts, "/etc/ld.so.cache") != NULL) ==
-			  (lstat("/etc/ld.so.cache", &st) == 0),
+	tap_ok(t,
+	       (facts_base_find(&w.facts, "/etc/ld.so.cache") != NULL) ==
+		       (lstat("/etc/ld.so.cache", &st) == 0),
 	       "with ld.so.cache where there is one");
 	tap_ok(t, facts_base_find(&w.facts, world_path(&w, "tool"))->added, "the tree was added");
 	tap_ok(t, facts_base_find(&w.facts, "/usr/share") == NULL,
@@ -218,10 +230,10 @@ static void test_refused(struct tap *t)
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		struct err err;
 		int r = gather(&w, refused[i].sandbox, &err);
-		bool ok = refused[i].want == NULL ? r == 0 :
-						    r == -1 && err.code == ERR_PROFILE &&
-							    err.line == 1 &&
-							    strstr(err.msg, refused[i].want) != NULL;
+		bool ok = refused[i].want == NULL
+				  ? r == 0
+				  : r == -1 && err.code == ERR_PROFILE && err.line == 1 &&
+					    strstr(err.msg, refused[i].want) != NULL;
 
 		tap_ok(t, ok, "%s: %s", refused[i].what,
 		       refused[i].want == NULL ? "accepted" : refused[i].want);

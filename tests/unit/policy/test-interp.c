@@ -211,7 +211,8 @@ static void test_missing(struct tap *t)
 	missing(t, &w, "/w/gone", "/w/gone", "/w/gone");
 	(void)resolve_missing(&w.arena, &w.view, "/w", "/w/passwd", &m);
 	(void)resolve_missing_err(&m, &err);
-	tap_ok(t, strstr(err.msg, "names the interpreter '/etc/passwd', which the host has") != NULL,
+	tap_ok(t,
+	       strstr(err.msg, "names the interpreter '/etc/passwd', which the host has") != NULL,
 	       "what the host has is said so: %s", err.msg);
 	tap_int(t, err.errnum, ENOENT, "it is an ENOENT");
 	world_close(&w);

@@ -238,9 +238,7 @@ static void test_from_host(struct tap *t)
 
 	make_world(&w);
 	for (size_t i = 0; i < ARRAY_SIZE(from); i++)
-		tap_str(t,
-			view_from_host(&w.arena, &w.view, world_text(&w, from[i].host),
-				       NULL),
+		tap_str(t, view_from_host(&w.arena, &w.view, world_text(&w, from[i].host), NULL),
 			from[i].want, from[i].host);
 	world_close(&w);
 	/* The deepest match wins: a root below another on the host. */
@@ -248,10 +246,10 @@ static void test_from_host(struct tap *t)
 	world_mkdir(&w, "w/sub");
 	world_roots(&w, "{path: '@/w', at: /out}, {path: '@/w/sub', at: /sub}");
 	world_facts(&w);
-	tap_str(t, view_from_host(&w.arena, &w.view, world_text(&w, "@/w/sub/x"), NULL),
-		"/sub/x", "the deepest root that holds it");
-	tap_str(t, view_from_host(&w.arena, &w.view, world_text(&w, "@/w/subx"), NULL),
-		"/out/subx", "by component");
+	tap_str(t, view_from_host(&w.arena, &w.view, world_text(&w, "@/w/sub/x"), NULL), "/sub/x",
+		"the deepest root that holds it");
+	tap_str(t, view_from_host(&w.arena, &w.view, world_text(&w, "@/w/subx"), NULL), "/out/subx",
+		"by component");
 	world_close(&w);
 }
 

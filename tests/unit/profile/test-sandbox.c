@@ -134,7 +134,8 @@ static const struct common_row blocks[] = {
 	{ SANDBOX("base: {from: host, add: [/a, /a]}"), 1, 40, "lie in each other" },
 	{ SANDBOX("base: {from: host, add: [/a, /ab]}"), 0, 0, NULL },
 	/* An added tree and a root, in either order of the keys. */
-	{ SANDBOX("base: {from: host, add: [/a/b]}, roots: [/a]"), 1, 36, "the root at '/a' (line 1)" },
+	{ SANDBOX("base: {from: host, add: [/a/b]}, roots: [/a]"), 1, 36,
+	  "the root at '/a' (line 1)" },
 	{ SANDBOX("roots: [/a/b], base: {from: host, add: [/a]}"), 1, 51, "the root at '/a/b'" },
 	{ SANDBOX("roots: [{path: /a, at: /z}], base: {from: host, add: [/a/b]}"), 0, 0, NULL },
 	{ SANDBOX("roots: [{path: /b, at: /a}], base: {from: host, add: [/a]}"), 1, 65,
@@ -339,7 +340,8 @@ static void test_base(struct tap *t)
 		if (p != NULL) {
 			tap_int(t, p->sandbox.base, rows[i].base, "base");
 			tap_str(t, p->sandbox.base_path, rows[i].path, "its path");
-			tap_str(t, p->sandbox.base_add.n == 0 ? NULL : p->sandbox.base_add.v[0].path,
+			tap_str(t,
+				p->sandbox.base_add.n == 0 ? NULL : p->sandbox.base_add.v[0].path,
 				rows[i].add, "what is added");
 			tap_int(t, p->sandbox.base_pos.col, 17, "its place");
 			tap_ok(t, text != NULL && strstr(text, rows[i].json) != NULL, "in JSON: %s",
