@@ -211,6 +211,7 @@ static void test_secrets(struct tap *t)
 	struct facts f = { 0 };
 	struct arena a = { 0 };
 	struct err err = { 0 };
+	struct facts_base *base;
 	size_t bad = 0;
 	bool shadow = false;
 	struct stat st;
@@ -220,6 +221,12 @@ static void test_secrets(struct tap *t)
 		printf("# reading all of /etc is root's\n");
 		return;
 	}
+	tap_int(t, facts_etc_secrets(&a, &f, &err), 0, "a base without an /etc");
+	tap_int(t, (long long)f.etc_masked.n, 0, "shows no secret of it");
+	base = array_push(&a, &f.base);
+	*base = (struct facts_base){ .at = "/etc", .kind = FACTS_BASE_DIR };
+	if (facts_object_open(&a, AT_FDCWD, "/etc", false, &base->object) != 0)
+		abort();
 	tap_int(t, facts_etc_secrets(&a, &f, &err), 0, "a walk through /etc");
 	for (size_t i = 0; i < f.etc_masked.n; i++) {
 		const struct facts_secret *s = &f.etc_masked.v[i];
@@ -236,6 +243,7 @@ static void test_secrets(struct tap *t)
 	tap_int(t, (long long)bad, 0, "names what others may not read");
 	if (fstatat(etc, "shadow", &st, 0) == 0)
 		tap_ok(t, shadow, "shadow is among it");
+	fd_close(&base->object.fd);
 	arena_free(&a);
 }
 
