@@ -47,17 +47,19 @@ static int open_inside(const struct child_ctx *ctx, const char *path, uint64_t f
 			   RESOLVE_INSIDE);
 }
 
-static bool is_own(const struct child_ctx *ctx, int fd)
+/* 0 for a directory of ours, -EXDEV for one of the host. */
+static int check_own(const struct child_ctx *ctx, int fd)
 {
 	struct file_id id;
+	int r = sys_file_id(fd, "", AT_EMPTY_PATH, &id);
 
-	if (sys_file_id(fd, "", AT_EMPTY_PATH, &id) < 0)
-		return false;
+	if (r < 0)
+		return r;
 	for (uint32_t i = 0; i < ctx->n_own; i++) {
 		if (ctx->own[i].major == id.dev_major && ctx->own[i].minor == id.dev_minor)
-			return true;
+			return 0;
 	}
-	return false;
+	return -EXDEV;
 }
 
 /* The first @len bytes of @a and @b are the same. */
@@ -122,7 +124,7 @@ static int open_parent(struct child_ctx *ctx, const char *path, const char **nam
 {
 	char dir[PATH_MAX];
 	struct child_dir *slot;
-	int fd, len = split_path(path, name);
+	int fd, r, len = split_path(path, name);
 
 	if (len <= 0)
 		return len < 0 ? len : ctx->root_fd;
@@ -138,9 +140,10 @@ static int open_parent(struct child_ctx *ctx, const char *path, const char **nam
 	fd = open_inside(ctx, dir, O_PATH | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
-	if (!is_own(ctx, fd)) {
+	r = check_own(ctx, fd);
+	if (r < 0) {
 		(void)sys_close(fd);
-		return -EXDEV;
+		return r;
 	}
 	ctx->dir_last = (ctx->dir_last + 1) % CHILD_DIRS;
 	slot = &ctx->dirs[ctx->dir_last];

@@ -70,13 +70,12 @@ static int settle_ids(struct child_ctx *ctx)
 static int wait_start(struct child_ctx *ctx)
 {
 	const struct child_report ready = { .kind = CHILD_REPORT_READY };
-	int r;
+	int r = sys_recv_waiting(ctx->control);
 
-	if (!sys_recv_waiting(ctx->control)) {
+	if (r == 0)
 		r = child_send_report(ctx, &ready);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	return wait_token(ctx, CHILD_ORDER_START);
 }
 

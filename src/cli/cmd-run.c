@@ -195,8 +195,13 @@ static void choose_stdin(struct run_args *args)
 	args->stdin_mode = RUN_STDIN_NULL;
 	if (cli_has(&args->parsed, OPT_INTERACTIVE) || terminal)
 		args->stdin_mode = RUN_STDIN_CALLER;
-	else if (!args->quiet && !args->dry_run && stdin_is_waiting())
-		cli_say("input is waiting on stdin, but not passed on (use -i)");
+}
+
+/* After the run: what comes in while the command runs is missed as well. */
+static void note_stdin(const struct run_args *args)
+{
+	if (args->stdin_mode == RUN_STDIN_NULL && !args->quiet && stdin_is_waiting())
+		cli_say("input is waiting on stdin, but was not passed on (use -i)");
 }
 
 static void note_identity(const struct run_args *args, const struct plan *plan)
@@ -241,6 +246,7 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 	name_missing(a, prep, out);
 	if (out->err.set)
 		*err = out->err;
+	note_stdin(args);
 	if (prep->record.lost)
 		cli_say("the outcome could not be written to the audit log");
 	return outcome_rc(out);

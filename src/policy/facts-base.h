@@ -15,7 +15,8 @@ MUST_CHECK int facts_base_check(struct arena *a, const struct facts_input *in,
 
 /* facts_etc_gather() - our own files, the host's texts for them, and what must be masked. After
  * the roots. */
-void facts_etc_gather(struct arena *a, const struct facts_input *in, struct facts *ret);
+MUST_CHECK int facts_etc_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
+				struct err *err);
 /* facts_etc_own_names() - our own files in /etc, FACTS_ETC of them. */
 const char *const *facts_etc_own_names(void);
 

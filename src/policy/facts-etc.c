@@ -136,20 +136,21 @@ static bool is_shown(const struct facts *f, const char *name)
 /* The outermost piece of @row that the command could look through gets the mask: a mask can only
  * be put where the child, with the command's own rights, can go. A row behind a link is left: what
  * it leads to has another name, which is not /etc's. */
-static void mask_row(struct masks *m, const char *row)
+static int mask_row(struct masks *m, const char *row)
 {
 	struct stat st;
 	const char *slash;
+	int r = facts_look(m->etc, row, &st);
 
-	if (fstatat(m->etc, row, &st, AT_SYMLINK_NOFOLLOW) != 0 || !is_shown(m->facts, row))
-		return;
+	if (r <= 0 || !is_shown(m->facts, row))
+		return r;
 	for (slash = strchr(row, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
 		const char *dir = arena_strndup(m->arena, row, (size_t)(slash - row));
 		struct stat up;
 
-		if (fstatat(m->etc, dir, &up, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(up.st_mode) ||
-		    !may_read(m, &up))
-			return;
+		r = facts_look(m->etc, dir, &up);
+		if (r <= 0 || !S_ISDIR(up.st_mode) || !may_read(m, &up))
+			return r;
 		if ((up.st_mode & S_IXOTH) == 0) {
 			row = dir;
 			st = up;
@@ -158,6 +159,7 @@ static void mask_row(struct masks *m, const char *row)
 	}
 	if (may_read(m, &st) && !is_masked(m->facts, row))
 		secret_add(m->arena, m->facts, row, st.st_mode);
+	return 0;
 }
 
 /* A file of the host as text, or NULL: programs do without it as they do outside. */
@@ -174,36 +176,40 @@ static const char *read_text(struct arena *a, const char *path)
 											  : NULL;
 }
 
-static void own_add(struct arena *a, struct facts *f, int etc, const char *name)
+static int own_add(struct arena *a, struct facts *f, int etc, const char *name)
 {
 	struct facts_etc *e;
 	struct stat st = { 0 };
+	int r = f->etc_made ? 1 : facts_look(etc, name, &st);
 
-	if (!f->etc_made && (fstatat(etc, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-			     (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))))
-		return;
+	if (r <= 0 || (!f->etc_made && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)))
+		return r;
 	e = array_push(a, &f->etc);
 	e->name = name;
 	e->is_link = S_ISLNK(st.st_mode);
+	return 0;
 }
 
-void facts_etc_gather(struct arena *a, const struct facts_input *in, struct facts *ret)
+int facts_etc_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
+		     struct err *err)
 {
 	const struct facts_base *etc = facts_base_find(ret, "/etc");
 	struct masks m = { .arena = a, .facts = ret, .etc = -1 };
+	int r = 0;
 
 	if (etc == NULL || (etc->kind != FACTS_BASE_DIR && etc->kind != FACTS_BASE_MADE))
-		return;
+		return 0;
 	m.etc = etc->object.fd;
-	for (size_t i = 0; i < ARRAY_SIZE(own_names); i++)
-		own_add(a, ret, m.etc, own_names[i]);
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(own_names); i++)
+		r = own_add(a, ret, m.etc, own_names[i]);
 	if (in->profile->sandbox.network == PROFILE_NETWORK_HOST) {
 		ret->resolv_conf = read_text(a, "/etc/resolv.conf");
 		ret->hosts = read_text(a, "/etc/hosts");
 	}
 	/* A root file system without an /etc has no secrets in it either. */
-	for (size_t i = 0; m.etc >= 0 && i < ARRAY_SIZE(secret_rows); i++)
-		mask_row(&m, secret_rows[i]);
+	for (size_t i = 0; r >= 0 && m.etc >= 0 && i < ARRAY_SIZE(secret_rows); i++)
+		r = mask_row(&m, secret_rows[i]);
+	return r >= 0 ? 0 : err_set(err, ERR_HOST, -r, "looking for secrets in /etc");
 }
 
 struct etc_walk {

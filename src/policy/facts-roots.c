@@ -26,46 +26,68 @@ static const long refused_magics[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC,	  CGROUP_S
 				       CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
 				       SECURITYFS_MAGIC,  DEVPTS_SUPER_MAGIC, BPF_FS_MAGIC };
 
-static void refuse_path(struct arena *a, struct facts_judge *s, const char *path, const char *what)
+static bool is_absent(int e)
+{
+	return e == ENOENT || e == ENOTDIR || e == EACCES || e == ELOOP;
+}
+
+static int refuse_path(struct arena *a, struct facts_judge *s, const char *path, const char *what)
 {
 	struct stat st;
 
-	if (stat(path, &st) == 0)
-		*array_push(a, &s->set) =
-			(struct facts_refused){ .dev = st.st_dev, .ino = st.st_ino, .what = what };
+	if (stat(path, &st) != 0)
+		return is_absent(errno) ? 0 : -errno;
+	*array_push(a, &s->set) =
+		(struct facts_refused){ .dev = st.st_dev, .ino = st.st_ino, .what = what };
+	return 0;
 }
 
 /* A directory and everything above it: a root that contains it would grant it. */
-static void refuse_chain(struct arena *a, struct facts_judge *s, const char *path, const char *what)
+static int refuse_chain(struct arena *a, struct facts_judge *s, const char *path, const char *what)
 {
 	struct facts_object o;
+	int r;
 
 	if (path == NULL || path[0] != '/')
-		return;
+		return 0;
 	/* What does not exist yet is guarded by the part that does. */
-	while (facts_object_open(a, AT_FDCWD, path, true, &o) != 0) {
+	while ((r = facts_object_open(a, AT_FDCWD, path, true, &o)) != 0) {
+		if (!is_absent(-r))
+			return r;
 		if (path[1] == '\0')
-			return;
+			return 0;
 		path = path_dirname(a, path);
 	}
-	*array_push(a, &s->set) = (struct facts_refused){ .dev = makedev(o.id.dev_major, o.id.dev_minor),
-						    .ino = o.id.ino,
-						    .what = what };
+	*array_push(a, &s->set) =
+		(struct facts_refused){ .dev = makedev(o.id.dev_major, o.id.dev_minor),
+					.ino = o.id.ino,
+					.what = what };
 	fd_close(&o.fd);
 	/* "/" is in the table. */
-	for (const char *p = path_dirname(a, o.path); p[1] != '\0'; p = path_dirname(a, p))
-		refuse_path(a, s, p, what);
+	for (const char *p = path_dirname(a, o.path); r == 0 && p[1] != '\0'; p = path_dirname(a, p))
+		r = refuse_path(a, s, p, what);
+	return r;
 }
 
-void facts_judge_build(struct arena *a, const struct facts_input *in, const struct facts_caller *c,
-		       struct facts_judge *s)
+int facts_judge_build(struct arena *a, const struct facts_input *in, const struct facts_caller *c,
+		      struct facts_judge *s, struct err *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(refused_dirs); i++)
-		refuse_path(a, s, refused_dirs[i], refused_dirs[i]);
-	refuse_chain(a, s, c->home, "your home directory");
-	refuse_chain(a, s, in->state_dir, "the state directory of agentbox");
-	refuse_chain(a, s, in->runtime_dir, "the runtime directory");
-	refuse_chain(a, s, in->profiles_dir, "the installed profiles");
+	const struct {
+		const char *path, *what;
+	} chains[] = {
+		{ c->home, "your home directory" },
+		{ in->state_dir, "the state directory of agentbox" },
+		{ in->runtime_dir, "the runtime directory" },
+		{ in->profiles_dir, "the installed profiles" },
+	};
+	int r = 0;
+
+	s->state_dir = in->state_dir;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(refused_dirs); i++)
+		r = refuse_path(a, s, refused_dirs[i], refused_dirs[i]);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(chains); i++)
+		r = refuse_chain(a, s, chains[i].path, chains[i].what);
+	return r == 0 ? 0 : err_set(err, ERR_HOST, -r, "looking at what no root may contain");
 }
 
 int facts_judge(const struct facts_judge *j, const struct facts_object *o, const char *key,
@@ -85,6 +107,9 @@ int facts_judge(const struct facts_judge *j, const struct facts_object *o, const
 					  "%s '%s' is or contains %s: name a narrower directory",
 					  key, path, j->set.v[i].what);
 	}
+	if (j->state_dir != NULL && path_covers(j->state_dir, o->path))
+		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
+				  "%s '%s' lies in the state directory of agentbox", key, path);
 	for (size_t i = 0; i < ARRAY_SIZE(refused_magics); i++) {
 		if ((long)fs.f_type == refused_magics[i])
 			return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
@@ -219,7 +244,8 @@ int facts_roots_gather(struct arena *a, const struct facts_input *in, struct fac
 	}
 	if (s->roots.n == 0)
 		return 0;
-	facts_judge_build(a, in, &ret->caller, &judge);
+	if (facts_judge_build(a, in, &ret->caller, &judge, err) != 0)
+		return -1;
 	/* Outer roots first, so that an inner one can be opened below what is already held. */
 	for (size_t depth = 0; depth <= deepest; depth++) {
 		for (size_t i = 0; i < ret->roots.n; i++) {

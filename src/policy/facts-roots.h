@@ -2,6 +2,8 @@
 /* facts-roots - the roots' share of facts_gather(), and the pieces that facts files share. */
 #pragma once
 
+#include <sys/stat.h>
+
 #include "policy/facts.h"
 
 /* facts_roots_gather() - open, judge and hold every root of the profile. */
@@ -17,10 +19,12 @@ struct facts_refused {
 /* What no root and no named tree of the base may be or contain. */
 struct facts_judge {
 	ARRAY_OF(struct facts_refused) set;
+	const char *state_dir; /* nothing in it either; borrowed */
 };
 
-void facts_judge_build(struct arena *a, const struct facts_input *in, const struct facts_caller *c,
-		       struct facts_judge *ret);
+MUST_CHECK int facts_judge_build(struct arena *a, const struct facts_input *in,
+				 const struct facts_caller *c, struct facts_judge *ret,
+				 struct err *err);
 /* facts_judge() - ERR_PROFILE at @pos when @o may not be granted; @key and @path name it. */
 MUST_CHECK int facts_judge(const struct facts_judge *j, const struct facts_object *o,
 			   const char *key, const char *path, const struct profile_pos *pos,
@@ -36,6 +40,10 @@ MUST_CHECK int facts_named_open(struct arena *a, const char *key, const char *pa
 MUST_CHECK int facts_object_hold(int fd, struct facts_object *ret);
 /* facts_object_path() - fill in the canonical path of a held object. 0 or -errno. */
 MUST_CHECK int facts_object_path(struct arena *a, struct facts_object *o);
+
+/* facts_look() - is it there? 1 with *st filled (a link itself), 0 when it is not or cannot be
+ * reached (ENOENT, ENOTDIR, EACCES, ELOOP), else -errno: what is not known is not absent. */
+MUST_CHECK int facts_look(int dirfd, const char *path, struct stat *st);
 
 struct facts_names {
 	const char **v;

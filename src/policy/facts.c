@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -86,6 +87,14 @@ int facts_object_path(struct arena *a, struct facts_object *o)
 	return 0;
 }
 
+int facts_look(int dirfd, const char *path, struct stat *st)
+{
+	if (fstatat(dirfd, path, st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP ? 0
+											 : -errno;
+}
+
 int facts_object_open(struct arena *a, int dirfd, const char *path, bool follow,
 		      struct facts_object *ret)
 {
@@ -105,42 +114,59 @@ int facts_object_open(struct arena *a, int dirfd, const char *path, bool follow,
 	return r;
 }
 
-/* passwd first and by hand: loading the NSS modules costs more than the whole rest. */
-static const char *home_of(struct arena *a, uid_t uid)
+/* passwd first and by hand: loading the NSS modules costs more than the whole rest. A passwd
+ * that cannot be read is not one without the entry: home is refused as a root. */
+static int home_of(struct arena *a, uid_t uid, const char **ret, struct err *err)
 {
 	FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *pw = NULL;
 	const char *home = NULL;
-	const struct passwd *pw;
+	bool failed = f == NULL && errno != ENOENT;
 
+	while (f != NULL && (pw = fgetpwent(f)) != NULL && pw->pw_uid != uid)
+		;
+	if (pw != NULL)
+		home = arena_strdup(a, pw->pw_dir);
 	if (f != NULL) {
-		while ((pw = fgetpwent(f)) != NULL) {
-			if (pw->pw_uid == uid) {
-				home = arena_strdup(a, pw->pw_dir);
-				break;
-			}
-		}
+		failed = ferror(f) != 0;
 		(void)fclose(f);
 	}
+	if (failed)
+		return err_set(err, ERR_HOST, 0, "/etc/passwd cannot be read");
 	if (home == NULL) {
 		pw = getpwuid(uid);
 		if (pw != NULL)
 			home = arena_strdup(a, pw->pw_dir);
 	}
-	return home != NULL && path_is_canonical(home) ? home : NULL;
+	*ret = home != NULL && path_is_canonical(home) ? home : NULL;
+	return 0;
+}
+
+/* How many ids are mapped to themselves from 0 on, by the first line of uid_map(5). */
+static uint32_t identity_map_count(const char *map)
+{
+	unsigned long v[3];
+	char *end;
+
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		v[i] = strtoul(map, &end, 10);
+		if (end == map)
+			return 0;
+		map = end;
+	}
+	return v[0] == 0 && v[1] == 0 && v[2] <= UINT32_MAX ? (uint32_t)v[2] : 0;
 }
 
 int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
 {
 	FD_AUTO fd = -1;
-	unsigned inside = 0;
-	unsigned outside = 0;
-	unsigned count = 0;
 	char map[256];
 	char cwd[PATH_MAX];
 	ssize_t n;
 
 	*ret = (struct facts_caller){ .uid = geteuid(), .gid = getegid() };
-	ret->home = home_of(a, ret->uid);
+	if (home_of(a, ret->uid, &ret->home, err) != 0)
+		return -1;
 	if (getcwd(cwd, sizeof(cwd)) != NULL && cwd[0] == '/')
 		ret->cwd = arena_strdup(a, cwd);
 	/* Only to uid 0 does the map say something. */
@@ -154,8 +180,7 @@ int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
 	if (n < 0)
 		return err_set(err, ERR_HOST, (int)-n, "/proc/self/uid_map");
 	map[n] = '\0';
-	if (sscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 && outside == 0)
-		ret->map_count = count;
+	ret->map_count = identity_map_count(map);
 	ret->kernel_root = ret->map_count > 0;
 	return 0;
 }
@@ -191,14 +216,22 @@ static int gather_devices(struct facts *f, struct err *err)
 	return 0;
 }
 
-static void gather_proc(struct arena *a, struct facts *f)
+static int gather_proc(struct arena *a, struct facts *f, struct err *err)
 {
 	FD_AUTO proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
 
+	if (proc < 0)
+		return err_set(err, ERR_HOST, errno, "/proc");
 	for (size_t i = 0; i < ARRAY_SIZE(proc_ro_names); i++) {
-		if (faccessat(proc, proc_ro_names[i], F_OK, 0) == 0)
+		int r = facts_look(proc, proc_ro_names[i], &st);
+
+		if (r < 0)
+			return err_set(err, ERR_HOST, -r, "/proc/%s", proc_ro_names[i]);
+		if (r > 0)
 			*array_push(a, &f->proc_ro) = proc_ro_names[i];
 	}
+	return 0;
 }
 
 int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret, struct err *err)
@@ -208,17 +241,16 @@ int facts_gather(struct arena *a, const struct facts_input *in, struct facts *re
 	for (size_t i = 0; i < FACTS_DEVICES; i++)
 		ret->devices[i].object.fd = -1;
 	ret->self.fd = -1;
-	if (facts_base_gather(a, in, ret, err) != 0 || gather_devices(ret, err) != 0)
+	if (facts_base_gather(a, in, ret, err) != 0 || gather_devices(ret, err) != 0 ||
+	    gather_proc(a, ret, err) != 0)
 		return -1;
-	gather_proc(a, ret);
 	r = facts_object_open(a, AT_FDCWD, "/proc/self/exe", true, &ret->self);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "the running binary");
 	if (facts_roots_gather(a, in, ret, err) != 0 || facts_base_check(a, in, ret, err) != 0)
 		return -1;
 	/* Whose files the command could read depends on the roots. */
-	facts_etc_gather(a, in, ret);
-	return 0;
+	return facts_etc_gather(a, in, ret, err);
 }
 
 void facts_close(struct facts *f)

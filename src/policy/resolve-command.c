@@ -103,6 +103,9 @@ static int resolve_workdir(struct arena *a, const struct resolve_input *in, stru
 	is_dir = r == VIEW_FOUND && (t.is_own_dir || S_ISDIR(t.object.mode));
 	ret->workdir = t.path;
 	view_target_close(&t);
+	if (r == VIEW_FORBIDDEN)
+		return err_set(err, ERR_HOST, 0, "the working directory '%s' cannot be looked at",
+			       path);
 	if (!is_dir)
 		return err_set(err, ERR_OUTSIDE, 0,
 			       "the working directory '%s' is no directory of the sandbox", path);

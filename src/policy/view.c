@@ -188,7 +188,10 @@ static enum view_result walk_into(struct walk *w, const char *name, size_t len, 
 		return VIEW_FOUND;
 	}
 	if (n != NULL) {
-		walk_set(w, next, n, node_dup(n));
+		fd = node_dup(n);
+		if (fd < 0 && n->fd >= 0)
+			return VIEW_FORBIDDEN;
+		walk_set(w, next, n, fd);
 		return VIEW_FOUND;
 	}
 	if (w->fd < 0)
@@ -306,14 +309,25 @@ bool view_is_absent(const struct view *v, const char *path)
 	return fd == -ENOENT;
 }
 
-/* Anything but a plain file or directory is left to the walk. */
+/* What the walk can say more of: links, and names that are not there. Without openat2 it does all
+ * the work. */
+static bool is_for_walk(int e)
+{
+	return e == ELOOP || e == EXDEV || e == ENOENT || e == ENOTDIR || e == EACCES ||
+	       e == EAGAIN || e == ENOSYS;
+}
+
+/* Return: false when the walk is to decide. */
 static bool resolve_plain(struct arena *a, const struct view *v, const char *path,
-			  struct view_target *ret)
+			  struct view_target *ret, enum view_result *result)
 {
 	FD_AUTO fd = open_plain(v, path, &ret->node);
 
-	if (fd < 0 || facts_object_hold(fd, &ret->object) != 0)
-		return false;
+	*result = VIEW_FORBIDDEN;
+	if (fd < 0)
+		return !is_for_walk(-fd);
+	if (facts_object_hold(fd, &ret->object) != 0)
+		return true;
 	(void)fd_take(&fd);
 	/* With O_NOFOLLOW a link in the last component is opened itself. */
 	if (S_ISLNK(ret->object.mode)) {
@@ -321,6 +335,7 @@ static bool resolve_plain(struct arena *a, const struct view *v, const char *pat
 		return false;
 	}
 	ret->path = arena_strdup(a, path);
+	*result = VIEW_FOUND;
 	return true;
 }
 
@@ -332,8 +347,8 @@ enum view_result view_resolve(struct arena *a, const struct view *v, const char 
 	int e;
 
 	*ret = (struct view_target){ .object = { .fd = -1 } };
-	if (resolve_plain(a, v, path, ret))
-		return VIEW_FOUND;
+	if (resolve_plain(a, v, path, ret, &r))
+		return r;
 	walk_root(&w);
 	r = walk_path(&w, path);
 	ret->path = w.cur;

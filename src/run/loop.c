@@ -19,10 +19,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include "base/fd.h"
+#include "base/heap.h"
 #include "run/blame.h"
 #include "run/control.h"
 #include "run/supervisor.h"
@@ -464,12 +464,10 @@ void loop_run(struct supervisor *s)
 {
 	struct loop l = { .s = s, .looked = supervisor_now_ms() };
 
-	l.fds = calloc(SLOT_ATTACHED + s->n_attached, sizeof(*l.fds));
-	if (l.fds == NULL)
-		abort();
+	l.fds = heap_alloc(SLOT_ATTACHED + s->n_attached, sizeof(*l.fds));
 	l.deadline = BUILD_MS;
 	while (l.state != LOOP_DONE)
 		loop_turn(&l);
 	loop_lost_output(&l);
-	free(l.fds);
+	heap_free(l.fds);
 }

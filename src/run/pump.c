@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/heap.h"
 
 /* How long a call on the caller's descriptor may hold up the loop. */
 #define GUARD_NS (20L * 1000 * 1000)
@@ -18,9 +18,7 @@
 static void pump_init(struct pump *p, const char *name, int near, int far, enum pump_far kind)
 {
 	*p = (struct pump){ .name = name, .near = near, .far = far, .far_kind = kind };
-	p->buf = malloc(PUMP_BUF_SIZE);
-	if (p->buf == NULL)
-		abort();
+	p->buf = heap_alloc(1, PUMP_BUF_SIZE);
 }
 
 void pump_init_output(struct pump *p, const char *name, int near, int far, enum pump_far far_kind)
@@ -37,7 +35,7 @@ void pump_init_input(struct pump *p, int near, int far, enum pump_far far_kind)
 void pump_free(struct pump *p)
 {
 	fd_close(&p->near);
-	free(p->buf);
+	heap_free(p->buf);
 	p->buf = NULL;
 }
 

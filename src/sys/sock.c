@@ -30,11 +30,14 @@ ssize_t sys_recv(int fd, void *buf, size_t len)
 	return r;
 }
 
-bool sys_recv_waiting(int fd)
+int sys_recv_waiting(int fd)
 {
 	char c;
+	long r = sys_call6(SYS_recvfrom, fd, sys_arg(&c), 1, MSG_PEEK | MSG_DONTWAIT, 0, 0);
 
-	return sys_call6(SYS_recvfrom, fd, sys_arg(&c), 1, MSG_PEEK | MSG_DONTWAIT, 0, 0) >= 0;
+	if (r == -EAGAIN || r == -EINTR)
+		return 0;
+	return r < 0 ? (int)r : 1;
 }
 
 void sys_recv_end(int fd)

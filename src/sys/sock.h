@@ -2,7 +2,6 @@
 /* sock - records over a socket pair, and the loopback interface. Return a value or -errno. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -10,8 +9,8 @@
 ssize_t sys_send(int fd, const void *buf, size_t len);
 /* sys_recv() - one packet; 0 at end of file; descriptors sent along are not received. */
 ssize_t sys_recv(int fd, void *buf, size_t len);
-/* sys_recv_waiting() - a packet, or the end of file, is there already. */
-bool sys_recv_waiting(int fd);
+/* sys_recv_waiting() - 1: a packet, or the end of file, is there already; 0: not yet. */
+int sys_recv_waiting(int fd);
 /* sys_recv_end() - take nothing more: what comes is refused, what is queued is dropped. */
 void sys_recv_end(int fd);
 /* sys_loopback_up() - in the network namespace of the caller. */

@@ -227,6 +227,9 @@ static void test_secrets(struct tap *t)
 	*base = (struct facts_base){ .at = "/etc", .kind = FACTS_BASE_DIR };
 	if (facts_object_open(&a, AT_FDCWD, "/etc", false, &base->object) != 0)
 		abort();
+	*array_push(&a, &f.base) = (struct facts_base){ .at = "/etc",
+							.kind = FACTS_BASE_DIR,
+							.object = { .fd = etc } };
 	tap_int(t, facts_etc_secrets(&a, &f, &err), 0, "a walk through /etc");
 	for (size_t i = 0; i < f.etc_masked.n; i++) {
 		const struct facts_secret *s = &f.etc_masked.v[i];
