@@ -416,6 +416,7 @@ as_callers() {
 	[ $# -gt 0 ] || set -- root user nested
 	live_all "$@" | awk '
 		/^(not )?ok - / { n++; sub(/ok - /, "ok " n " - "); if (/^not/) bad++ }
+		!/^(ok|not ok|#)/ { sub(/^/, "# ") }
 		{ print; fflush() }
 		END { print "1.." n + 0; exit bad > 0 || n == 0 }'
 	exit
