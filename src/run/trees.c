@@ -91,17 +91,12 @@ static int userns_make(uint32_t uid, uint32_t gid)
 		return -errno;
 	h = (struct holder){ .keep = pipefd[1], .wait = pipefd[0] };
 	pid = sys_clone_fn(&args, holder_main, &h);
-	if (pid < 0) {
-		r = (int)pid;
-	} else {
-		r = holder_map((pid_t)pid, uid, gid);
-		(void)kill((pid_t)pid, SIGKILL);
-		/* Its stack is ours: it must be gone before this function returns. */
-		while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	r = pid < 0 ? (int)pid : holder_map((pid_t)pid, uid, gid);
+	/* End of file is its end; its stack is ours, so it must be gone before this one returns. */
 	(void)close(pipefd[0]);
 	(void)close(pipefd[1]);
+	while (pid > 0 && waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	return r;
 }
 
