@@ -13,7 +13,7 @@ struct tap {
 };
 
 __attribute__((format(printf, 3, 4))) static inline bool tap_ok(struct tap *t, bool ok,
-								 const char *fmt, ...)
+								const char *fmt, ...)
 {
 	__builtin_va_list ap;
 

@@ -7,6 +7,6 @@
 
 #include "base/err.h"
 
-#define err_set(...) (err_set(__VA_ARGS__), -1)
+#define err_set(...)    (err_set(__VA_ARGS__), -1)
 #define err_set_at(...) (err_set_at(__VA_ARGS__), -1)
 #define err_prefix(...) (err_prefix(__VA_ARGS__), -1)

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #define CHUNK_SIZE ((size_t)64 * 1024)
-#define ALIGN ((size_t)16)
+#define ALIGN      ((size_t)16)
 
 struct arena_chunk {
 	struct arena_chunk *next; /* owned */
@@ -26,7 +26,8 @@ static struct arena_chunk *chunk_new(enum arena_kind kind, size_t payload)
 
 	if (payload > CHUNK_SIZE - HEADER)
 		size = (HEADER + payload + 4095) & ~(size_t)4095;
-	/* Populated: most of a chunk is used, and a fault for each page costs more than the page. */
+	/* Populated: most of a chunk is used, and a fault for each page costs more than the page.
+	 */
 	c = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1,
 		 0);
 	if (c == MAP_FAILED)

@@ -16,7 +16,7 @@
 
 enum arena_kind {
 	ARENA_HOST = 0, /* not copied into the child */
-	ARENA_PLAN,	/* copied into the child */
+	ARENA_PLAN,     /* copied into the child */
 };
 
 struct arena_chunk;

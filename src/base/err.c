@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const char *const code_names[] = {
-	[ERR_INTERNAL] = "internal", [ERR_USAGE] = "usage", [ERR_PROFILE] = "profile",
-	[ERR_REQUEST] = "request",   [ERR_HOST] = "host",   [ERR_AUDIT] = "audit",
+	[ERR_INTERNAL] = "internal",    [ERR_USAGE] = "usage", [ERR_PROFILE] = "profile",
+	[ERR_REQUEST] = "request",      [ERR_HOST] = "host",   [ERR_AUDIT] = "audit",
 	[ERR_OUTSIDE] = "sandbox_deny",
 };
 _Static_assert(ARRAY_SIZE(code_names) == ERR_CODE_MAX, "one name for each code");

@@ -27,10 +27,10 @@ enum err_code {
 
 struct err {
 	enum err_code code;
-	int errnum;	  /* errno of the failed call, 0 if none */
+	int errnum;       /* errno of the failed call, 0 if none */
 	const char *file; /* borrowed: the profile's name as the user gave it, or NULL */
-	unsigned line;	  /* 1-based, 0 if none */
-	unsigned col;	  /* 1-based, in bytes, 0 if none */
+	unsigned line;    /* 1-based, 0 if none */
+	unsigned col;     /* 1-based, in bytes, 0 if none */
 	bool set;
 	char msg[ERR_MSG_MAX]; /* NUL-terminated, may hold bytes that need the escaper */
 };

@@ -3,12 +3,12 @@
 #pragma once
 
 enum exitcode {
-	EXITCODE_DENIED = 120,	 /* by policy; nothing ran */
-	EXITCODE_OUTSIDE = 121,	 /* by the sandbox before start; nothing ran */
-	EXITCODE_WAITING = 122,	 /* for approval; nothing ran */
+	EXITCODE_DENIED = 120,   /* by policy; nothing ran */
+	EXITCODE_OUTSIDE = 121,  /* by the sandbox before start; nothing ran */
+	EXITCODE_WAITING = 122,  /* for approval; nothing ran */
 	EXITCODE_REJECTED = 123, /* the approval was rejected */
-	EXITCODE_LIMIT = 124,	 /* a limit ended the run */
-	EXITCODE_FAILED = 125,	 /* agentbox failed; nothing ran */
-	EXITCODE_NOEXEC = 126,	 /* found but not executable, inside */
+	EXITCODE_LIMIT = 124,    /* a limit ended the run */
+	EXITCODE_FAILED = 125,   /* agentbox failed; nothing ran */
+	EXITCODE_NOEXEC = 126,   /* found but not executable, inside */
 	EXITCODE_NOTFOUND = 127, /* not found, inside */
 };

@@ -10,4 +10,5 @@ size_t suggest_distance(const char *a, const char *b);
 
 /* suggest_best() - keep the better of *best and @candidate for @word; start with *best = NULL.
  * Words further than a third of their length are not offered. */
-void suggest_best(const char *word, const char *candidate, const char **best, size_t *best_distance);
+void suggest_best(const char *word, const char *candidate, const char **best,
+		  size_t *best_distance);

@@ -21,11 +21,13 @@ enum {
 
 static const struct cli_option options[] = {
 	{ OPT_PROFILE, 'p', "profile", CLI_ARG_VALUE, "FILE", "the profile" },
-	{ OPT_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N", "read the profile from descriptor N" },
+	{ OPT_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N",
+	  "read the profile from descriptor N" },
 	{ OPT_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",
 	  "who asks (implied when the profile declares one)" },
 	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR", "same as --param workspace=DIR" },
-	{ OPT_PARAM, 0, "param", CLI_ARG_VALUE, "NAME=VALUE", "a value for ${NAME} in the profile" },
+	{ OPT_PARAM, 0, "param", CLI_ARG_VALUE, "NAME=VALUE",
+	  "a value for ${NAME} in the profile" },
 	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "where the audit log lives (never a root)" },
 	{ OPT_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },
 };
@@ -63,8 +65,7 @@ static bool root_bounds(const struct check *c, const struct view_target *t, bool
 		return false;
 	if (t->node->kind != VIEW_ROOT)
 		return !write && t->node->kind == VIEW_BASE;
-	return !write || c->context.profile->sandbox.roots
-					 .v[t->node->root].mode != PROFILE_MODE_RO;
+	return !write || c->context.profile->sandbox.roots.v[t->node->root].mode != PROFILE_MODE_RO;
 }
 
 static bool trap_binds(enum policy_trap trap, bool write)
@@ -111,8 +112,9 @@ static int check_path(struct arena *a, struct check *c, enum action action, stru
 	rq.path_invalid = !path_is_canonical(path);
 	if (!rq.path_invalid) {
 		r = view_resolve(a, &c->context.view, path, &t);
-		rq.control_plane = is_control_plane(c->context.profile, &t) ||
-				   trap_binds(policy_trap(&c->context.profile->sandbox, path), write);
+		rq.control_plane =
+			is_control_plane(c->context.profile, &t) ||
+			trap_binds(policy_trap(&c->context.profile->sandbox, path), write);
 	}
 	inside = r == VIEW_FOUND || r == VIEW_ABSENT;
 	/* Where the links lead is what is judged; what cannot be followed is judged by its text,
@@ -130,8 +132,7 @@ static int check_path(struct arena *a, struct check *c, enum action action, stru
 	return 0;
 }
 
-static int check_command(struct arena *a, struct check *c, char *const *environ_in,
-			 struct err *err)
+static int check_command(struct arena *a, struct check *c, char *const *environ_in, struct err *err)
 {
 	struct cli_context *ctx = &c->context;
 	char **argv = arena_array(a, c->n_words + 1, sizeof(char *));
@@ -147,9 +148,9 @@ static int check_command(struct arena *a, struct check *c, char *const *environ_
 	};
 	struct resolved resolved = { 0 };
 	struct request_command command = { .argv = argv };
-	struct request rq = {
-		.action = ACTION_RUN_COMMAND, .kind = REQUEST_COMMAND, .command = &command
-	};
+	struct request rq = { .action = ACTION_RUN_COMMAND,
+			      .kind = REQUEST_COMMAND,
+			      .command = &command };
 	struct err outside = { 0 };
 
 	for (size_t i = 0; i < c->n_words; i++)

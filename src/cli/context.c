@@ -24,8 +24,10 @@ static const char *absolute_dir(struct arena *a, const char *cwd, const char *di
 	char *real;
 
 	if (dir[0] != '/' && cwd == NULL) {
-		(void)err_set(err, ERR_REQUEST, 0, "'%s' is relative, and the current directory "
-						   "is gone: give an absolute path", dir);
+		(void)err_set(err, ERR_REQUEST, 0,
+			      "'%s' is relative, and the current directory "
+			      "is gone: give an absolute path",
+			      dir);
 		return NULL;
 	}
 	if (strcmp(dir, ".") == 0)
@@ -74,8 +76,7 @@ static int collect_params(struct cli_context *c, const struct cli_source *src,
 			return -1;
 	}
 	if (src->workspace != NULL) {
-		const char *dir =
-			absolute_dir(c->arena, c->facts.caller.cwd, src->workspace, err);
+		const char *dir = absolute_dir(c->arena, c->facts.caller.cwd, src->workspace, err);
 
 		if (dir == NULL)
 			return -1;
@@ -138,9 +139,8 @@ int cli_context_load(struct cli_context *c, const struct cli_source *src, struct
 
 	if ((src->profile == NULL) == (src->profile_fd == NULL))
 		return err_set(err, ERR_USAGE, 0,
-			       src->profile == NULL ?
-				       "no profile: give -p FILE (or --profile-fd N)" :
-				       "give -p or --profile-fd, not both");
+			       src->profile == NULL ? "no profile: give -p FILE (or --profile-fd N)"
+						    : "give -p or --profile-fd, not both");
 	if (facts_caller(c->arena, &c->facts.caller, err) != 0)
 		return -1;
 	if (choose_state(c, src, err) != 0)

@@ -18,7 +18,7 @@ struct cli_context {
 
 /* What the options of a verb said. All borrowed. */
 struct cli_source {
-	const char *profile;	/* -p, or NULL */
+	const char *profile;    /* -p, or NULL */
 	const char *profile_fd; /* --profile-fd, or NULL */
 	const char *agent;
 	const char *workspace; /* -w, or NULL */

@@ -70,7 +70,8 @@ static int parse_long(struct arena *a, const struct cli_command *cmd, int argc, 
 
 	if (o == NULL)
 		return unknown_long(cmd, name, len, err);
-	if (take_value(o, name[len] == '=' ? name + len + 1 : NULL, argc, argv, i, &value, err) != 0)
+	if (take_value(o, name[len] == '=' ? name + len + 1 : NULL, argc, argv, i, &value, err) !=
+	    0)
 		return -1;
 	*array_push(a, &ret->options) = (struct cli_given){ .id = o->id, .value = value };
 	return 0;
@@ -168,9 +169,9 @@ void cli_print_help(const struct cli_command *cmd)
 			       o->short_name != '\0' ? '-' : ' ',
 			       o->short_name != '\0' ? o->short_name : ' ',
 			       o->short_name != '\0' ? ", " : "  ", o->name,
-			       o->arg == CLI_ARG_OPTIONAL ? "[=" :
-			       o->arg == CLI_ARG_VALUE	  ? " " :
-							    "",
+			       o->arg == CLI_ARG_OPTIONAL ? "[="
+			       : o->arg == CLI_ARG_VALUE  ? " "
+							  : "",
 			       o->arg == CLI_ARG_NONE ? "" : o->value,
 			       o->arg == CLI_ARG_OPTIONAL ? "]" : "");
 		(void)printf("  %-28s %s\n", left, o->help);

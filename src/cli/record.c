@@ -66,9 +66,9 @@ int record_decision(struct record *r, const struct decision *d, struct err *err)
 	char rule[512] = "";
 	struct audit_record rec = {
 		.event = AUDIT_DECISION,
-		.layer = strcmp(d->layer, "identity") == 0 ? AUDIT_LAYER_IDENTITY :
-			 strcmp(d->layer, "sandbox") == 0  ? AUDIT_LAYER_SANDBOX :
-							     AUDIT_LAYER_POLICY,
+		.layer = strcmp(d->layer, "identity") == 0  ? AUDIT_LAYER_IDENTITY
+			 : strcmp(d->layer, "sandbox") == 0 ? AUDIT_LAYER_SANDBOX
+							    : AUDIT_LAYER_POLICY,
 		.decision = verdict_names[d->verdict],
 		.code = d->code,
 		.reason = d->reason,
@@ -91,9 +91,9 @@ static int hook_after_clone(void *ctx, const struct run_child *child, struct err
 {
 	struct record *r = ctx;
 	JSON_AUTO *extra = json_object();
-	struct audit_record rec = {
-		.event = AUDIT_START, .layer = AUDIT_LAYER_SANDBOX, .extra = extra
-	};
+	struct audit_record rec = { .event = AUDIT_START,
+				    .layer = AUDIT_LAYER_SANDBOX,
+				    .extra = extra };
 
 	json_put(extra, "pid", json_integer(child->pid));
 	json_put(extra, "exe", json_text(r->plan->exe));

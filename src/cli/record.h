@@ -11,7 +11,7 @@
 
 struct record {
 	const struct cli_context *context; /* borrowed */
-	struct audit *audit;		   /* owned; NULL until opened */
+	struct audit *audit;               /* owned; NULL until opened */
 	char request_id[REQUEST_ID_SIZE];
 	const char *agent_id;
 	json_t *resource; /* owned */

@@ -25,7 +25,8 @@ json_t *json_bytes(const void *s, size_t len);
 json_t *json_text(const char *s);
 /* json_put() - set a key, stealing @value; aborts on failure. */
 void json_put(json_t *obj, const char *key, json_t *value);
-/* json_put_now() - the present as an RFC 3339 UTC time with microseconds, e.g. 2026-01-31T09:00:00.000000Z */
+/* json_put_now() - the present as an RFC 3339 UTC time with microseconds, e.g.
+ * 2026-01-31T09:00:00.000000Z */
 void json_put_now(json_t *obj, const char *key);
 /* json_line() - compact text of @v without a newline; appended to @sb. */
 void json_line(const json_t *v, struct strbuf *sb);

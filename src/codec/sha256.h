@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHA256_BYTES 32
+#define SHA256_BYTES    32
 #define SHA256_HEX_SIZE 65 /* 64 digits and NUL */
 
 void sha256_hex(const void *data, size_t len, char ret[SHA256_HEX_SIZE]);

@@ -65,8 +65,11 @@ static const struct {
 	const char *name;
 	const char *(*text)(struct arena *a, const struct plan_request *rq);
 } texts[] = {
-	{ "passwd", text_passwd },     { "group", text_group },	      { "hosts", text_hosts },
-	{ "hostname", text_hostname }, { "nsswitch.conf", text_nsswitch },
+	{ "passwd", text_passwd },
+	{ "group", text_group },
+	{ "hosts", text_hosts },
+	{ "hostname", text_hostname },
+	{ "nsswitch.conf", text_nsswitch },
 	{ "resolv.conf", text_resolv },
 };
 

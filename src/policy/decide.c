@@ -25,8 +25,8 @@ const struct profile_agent *policy_identify(const struct profile *p, const char 
 		agent = &p->permissions.agents.v[0];
 	if (agent == NULL)
 		decision_set(ret, PROFILE_DENY, "identity", "identity",
-			     id != NULL ? "unknown agent" :
-					  "no agent named and not exactly one declared");
+			     id != NULL ? "unknown agent"
+					: "no agent named and not exactly one declared");
 	return agent;
 }
 
@@ -104,8 +104,8 @@ static bool rule_matches_paths(const struct profile_rule *rule, const struct req
 	for (size_t i = 0; i < rule->paths.n; i++) {
 		const struct profile_path *p = &rule->paths.v[i];
 
-		if (rq->kind == REQUEST_PATH ? match_path(p, rq->path) :
-					       match_tree(p, rq->path, whole))
+		if (rq->kind == REQUEST_PATH ? match_path(p, rq->path)
+					     : match_tree(p, rq->path, whole))
 			return true;
 	}
 	return false;
@@ -182,8 +182,9 @@ void policy_tree_access(const struct profile *p, const struct profile_agent *age
 		enum action action;
 		bool write;
 	} rights[] = {
-		{ ACTION_READ_FILE, false }, { ACTION_DOWNLOAD, false }, { ACTION_WRITE_FILE, true },
-		{ ACTION_EDIT_FILE, true },  { ACTION_UPLOAD, true },	 { ACTION_DELETE, true },
+		{ ACTION_READ_FILE, false }, { ACTION_DOWNLOAD, false },
+		{ ACTION_WRITE_FILE, true }, { ACTION_EDIT_FILE, true },
+		{ ACTION_UPLOAD, true },     { ACTION_DELETE, true },
 	};
 
 	*ret = (struct tree_access){ 0 };

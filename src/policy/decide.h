@@ -13,9 +13,9 @@
 
 enum request_kind {
 	REQUEST_PATH = 0, /* a canonical virtual path */
-	REQUEST_TREE,	  /* everything at and below a virtual path, as a mount grants it */
+	REQUEST_TREE,     /* everything at and below a virtual path, as a mount grants it */
 	REQUEST_COMMAND,  /* argv and the executable it resolves to */
-	REQUEST_HOST,	  /* a connection to anywhere the sandbox reaches */
+	REQUEST_HOST,     /* a connection to anywhere the sandbox reaches */
 };
 
 /* A file that a command word stands for, looked up in the view with the sandbox's PATH. */
@@ -36,10 +36,10 @@ struct request_command {
 struct request {
 	enum action action;
 	enum request_kind kind;
-	const char *path;    /* PATH, TREE: canonical virtual path */
-	bool path_invalid;   /* the text was not canonical: denied as it stands */
-	bool path_is_file;   /* TREE of a single file: a literal rule path covers it */
-	bool control_plane;  /* PATH: a file of agentbox itself (profile) */
+	const char *path;   /* PATH, TREE: canonical virtual path */
+	bool path_invalid;  /* the text was not canonical: denied as it stands */
+	bool path_is_file;  /* TREE of a single file: a literal rule path covers it */
+	bool control_plane; /* PATH: a file of agentbox itself (profile) */
 	const struct request_command *command;
 };
 

@@ -40,10 +40,10 @@ static int rule_paths_validate(const struct profile_sandbox *s, const struct pro
 					  "'%s' is finer than the root '%s', and nothing in this "
 					  "version enforces that for programs: %s",
 					  path->text, root->at,
-					  rule->mode == PROFILE_ALLOW ?
-						  "make it a root of its own, or move it out of "
-						  "the root" :
-						  "move it out of the root");
+					  rule->mode == PROFILE_ALLOW
+						  ? "make it a root of its own, or move it out of "
+						    "the root"
+						  : "move it out of the root");
 	}
 	return 0;
 }
@@ -71,12 +71,13 @@ static int agent_validate(const struct profile *p, const struct profile_agent *a
 
 		policy_tree_access(p, agent, at, false, &t);
 		if (t.write && !t.read)
-			return err_set_at(err, ERR_PROFILE, t.write_rule.file, t.write_rule.line,
-					  t.write_rule.col,
-					  "agent '%s' may run commands and write '%s' but not read "
-					  "it: no mount is writable and unreadable; allow read too, "
-					  "or drop write",
-					  agent->id, at);
+			return err_set_at(
+				err, ERR_PROFILE, t.write_rule.file, t.write_rule.line,
+				t.write_rule.col,
+				"agent '%s' may run commands and write '%s' but not read "
+				"it: no mount is writable and unreadable; allow read too, "
+				"or drop write",
+				agent->id, at);
 	}
 	return 0;
 }

@@ -19,10 +19,9 @@ static const struct {
 	const char *at;
 	bool writable;
 } own_dirs[] = {
-	{ "/", false },	      { "/proc", false },    { "/dev", false },
-	{ "/run", false },    { "/run/lock", false }, { "/var", false },
-	{ "/home", false },   { "/home/agent", true }, { "/tmp", true },
-	{ "/var/tmp", true }, { "/dev/shm", true },
+	{ "/", false },         { "/proc", false },   { "/dev", false },    { "/run", false },
+	{ "/run/lock", false }, { "/var", false },    { "/home", false },   { "/home/agent", true },
+	{ "/tmp", true },       { "/var/tmp", true }, { "/dev/shm", true },
 };
 
 /* Links of our own beside those of the base; plan/mounts.c makes them too. */
@@ -133,9 +132,9 @@ static const struct view_node *node_at(const struct view *v, const char *path)
 struct walk {
 	struct arena *arena;
 	const struct view *view;
-	const char *cur;	      /* canonical virtual path reached */
+	const char *cur;              /* canonical virtual path reached */
 	const struct view_node *node; /* what holds it */
-	int fd;			      /* O_PATH of cur on the host, owned; -1 in our own directories */
+	int fd; /* O_PATH of cur on the host, owned; -1 in our own directories */
 	int hops;
 };
 
@@ -258,8 +257,7 @@ static enum view_result walk_path(struct walk *w, const char *path)
 		enum view_result r = walk_component(w, path, len, rest);
 
 		if (r == VIEW_ABSENT)
-			w->cur = path_join(w->arena, w->cur,
-					   arena_strndup(w->arena, path, len));
+			w->cur = path_join(w->arena, w->cur, arena_strndup(w->arena, path, len));
 		if (r != VIEW_FOUND)
 			return r;
 		path = rest + (*rest == '/');

@@ -25,9 +25,9 @@ struct view_node {
 	enum view_kind kind;
 	const char *link;
 	const char *host; /* BASE and ROOT: canonical host path */
-	int fd;	      /* borrowed; -1 for DIR and LINK */
-	bool writable; /* programs may write: scratch and rw roots */
-	size_t root;  /* VIEW_ROOT: index into facts.roots */
+	int fd;           /* borrowed; -1 for DIR and LINK */
+	bool writable;    /* programs may write: scratch and rw roots */
+	size_t root;      /* VIEW_ROOT: index into facts.roots */
 };
 
 struct view {
@@ -41,17 +41,18 @@ void view_build(struct arena *a, const struct facts *f, const struct tree_access
 
 enum view_result {
 	VIEW_ABSENT = 0, /* the last component does not exist in a directory of the view */
-	VIEW_OUTSIDE,	 /* an earlier component does not exist in the view, or is no directory */
+	VIEW_OUTSIDE,    /* an earlier component does not exist in the view, or is no directory */
 	VIEW_FOUND,
-	VIEW_LOOP,	 /* too many links */
-	VIEW_FORBIDDEN,	 /* the caller may not look there */
+	VIEW_LOOP,      /* too many links */
+	VIEW_FORBIDDEN, /* the caller may not look there */
 };
 
 struct view_target {
-	const char *path;	     /* canonical virtual path (also when absent) */
+	const char *path;             /* canonical virtual path (also when absent) */
 	const struct view_node *node; /* what holds it; NULL when outside */
-	struct facts_object object;  /* fd -1 in a directory of our own; owned: view_target_close() */
-	bool is_own_dir;	     /* a directory of our own */
+	struct facts_object
+		object;  /* fd -1 in a directory of our own; owned: view_target_close() */
+	bool is_own_dir; /* a directory of our own */
 };
 
 /* view_resolve() - follow links to the end. @path: absolute; "." and empty components are

@@ -10,8 +10,9 @@
  *
  * Whatever fails before START ends the child; it waits for the exact token and knows no other
  * way on. The order waits in the socket until the child has done every step: neither side stands
- * still for the other, and a step that fails is reported to the loop. The mount ids are compared here and not in the child because a clone of the mount
- * namespace numbers its mounts anew; done while the child builds, it costs no time. */
+ * still for the other, and a step that fails is reported to the loop. The mount ids are compared
+ * here and not in the child because a clone of the mount namespace numbers its mounts anew; done
+ * while the child builds, it costs no time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <time.h>
