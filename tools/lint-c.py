@@ -27,6 +27,7 @@ FLOORS = {
     "base": 0,
     "sys": 1,
     "codec": 1,
+    "filter": 1,
     "profile": 2,
     "audit": 2,
     "policy": 3,

@@ -75,6 +75,11 @@ int child_seal_root(struct child_ctx *ctx);
 int child_enter_workdir(struct child_ctx *ctx);
 int child_set_descriptors(struct child_ctx *ctx);
 
+/* filter.c */
+int child_install_filter(struct child_ctx *ctx);
+/* child_deny_calls() - the second filter, in the command's own process: the last before execve. */
+int child_deny_calls(const struct child_ctx *ctx);
+
 /* build.c */
 int child_build_tree(struct child_ctx *ctx);
 

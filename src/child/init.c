@@ -84,6 +84,11 @@ static int command_setup(struct command *cmd)
 		if (r < 0)
 			return r;
 	}
+	/* With signals still blocked: one that ended this process here would pass for a step that
+	 * failed. What comes after has to pass this filter, and no plan denies that. */
+	r = child_deny_calls(cmd->ctx);
+	if (r < 0)
+		return r;
 	return sys_sigmask_set(0);
 }
 

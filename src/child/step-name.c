@@ -22,6 +22,7 @@ static const char *const names[CHILD_STEP_MAX] = {
 	[CHILD_STEP_WORKDIR] = "workdir",
 	[CHILD_STEP_DESCRIPTORS] = "descriptors",
 	[CHILD_STEP_PRIVILEGES] = "privileges",
+	[CHILD_STEP_FILTER] = "filter",
 	[CHILD_STEP_WAIT_START] = "wait_start",
 	[CHILD_STEP_SPAWN] = "spawn",
 };

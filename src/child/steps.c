@@ -114,6 +114,9 @@ static const struct step {
 	{ CHILD_STEP_DESCRIPTORS, child_set_descriptors },
 	/* After the last mount and sysctl. */
 	{ CHILD_STEP_PRIVILEGES, child_drop_privileges },
+	/* After no_new_privs, without which an ordinary caller may not, and after every call that
+	 * it refuses. Init is bound too, by the time that anything is told to start. */
+	{ CHILD_STEP_FILTER, child_install_filter },
 	{ CHILD_STEP_WAIT_START, wait_start },
 	{ CHILD_STEP_SPAWN, child_spawn_command },
 };

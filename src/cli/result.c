@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/exitcode.h"
+#include "filter/filter.h"
 #include "plan/compile.h"
 
 static const char *const outcome_names[] = {
@@ -17,7 +18,12 @@ json_t *result_mechanisms(const struct plan *p)
 	static const char *const namespaces[] = { "user", "mount", "pid", "ipc", "uts", "cgroup" };
 	json_t *o = json_object();
 	json_t *ns = json_array();
+	json_t *groups = json_array();
 
+	for (size_t i = 0; i < FILTER_GROUPS; i++) {
+		if ((p->filter_options & filter_groups[i].option) != 0)
+			(void)json_array_append_new(groups, json_text(filter_groups[i].name));
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
 		(void)json_array_append_new(ns, json_text(namespaces[i]));
 	if (!p->host_network)
@@ -27,8 +33,10 @@ json_t *result_mechanisms(const struct plan *p)
 	json_put(o, "network", json_text(p->host_network ? "host" : "none"));
 	json_put(o, "timeout", json_text(p->timeout_ms == 0 ? "none" : "supervisor"));
 	json_put(o, "output", json_text(p->output_limited ? "supervisor" : "none"));
-	/* Said, so that nobody has to guess: layers that this version does not have. */
-	json_put(o, "seccomp", json_text("none"));
+	json_put(o, "seccomp", json_text(plan_filter_preset(p)));
+	json_put(o, "seccomp_allow", groups);
+	json_put(o, "seccomp_deny", json_integer(p->n_denied));
+	/* Said, so that nobody has to guess: a layer that this version does not have. */
 	json_put(o, "landlock", json_text("none"));
 	return o;
 }
@@ -92,8 +100,8 @@ static json_t *decision_json(const struct decision *d)
 static json_t *error_json(const struct err *err)
 {
 	static const char *const layers[] = {
-		[ERR_INTERNAL] = "internal", [ERR_USAGE] = "usage",	[ERR_PROFILE] = "profile",
-		[ERR_REQUEST] = "request",   [ERR_HOST] = "sandbox",	[ERR_AUDIT] = "audit",
+		[ERR_INTERNAL] = "internal", [ERR_USAGE] = "usage",  [ERR_PROFILE] = "profile",
+		[ERR_REQUEST] = "request",   [ERR_HOST] = "sandbox", [ERR_AUDIT] = "audit",
 		[ERR_OUTSIDE] = "sandbox",
 	};
 	json_t *o;
@@ -156,9 +164,10 @@ json_t *result_json(const struct result *r, bool with_output)
 
 	json_put(o, "version", json_integer(1));
 	json_put(o, "request_id", json_text(r->record == NULL ? NULL : r->record->request_id));
-	json_put(o, "agent", json_text(r->context == NULL || r->context->agent == NULL ?
-					       NULL :
-					       r->context->agent->id));
+	json_put(o, "agent",
+		 json_text(r->context == NULL || r->context->agent == NULL
+				   ? NULL
+				   : r->context->agent->id));
 	result_outcome(o, out);
 	if (r->outcome == NULL)
 		json_put(o, "status", json_text(early_status(r->rc)));

@@ -94,6 +94,8 @@ int plan_compile(struct arena *a, struct arena *scratch, const struct plan_reque
 			    fixed_rlimits, sizeof(fixed_rlimits));
 	p->n_rlimits = ARRAY_SIZE(fixed_rlimits);
 	plan_limits(rq, p);
+	if (plan_filter_build(&b, p, err) != 0)
+		return -1;
 	*ret = p;
 	return 0;
 }

@@ -53,5 +53,8 @@ bool plan_env_is_secret(const char *name);
 MUST_CHECK int plan_compile(struct arena *a, struct arena *scratch, const struct plan_request *rq,
 			    struct plan **ret, struct err *err);
 
+/* plan_filter_preset() - "default" or "strict". Static. */
+const char *plan_filter_preset(const struct plan *p);
+
 /* plan_json() - the whole plan but descriptor numbers; new reference. */
 json_t *plan_json(const struct plan *p);

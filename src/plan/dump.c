@@ -2,12 +2,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "codec/sha256.h"
+#include "filter/filter.h"
 #include "plan/compile.h"
 
 static const char *const op_names[] = {
-	[PLAN_OP_NONE] = "none",       [PLAN_OP_MKDIR] = "mkdir",   [PLAN_OP_FILE] = "file",
-	[PLAN_OP_SYMLINK] = "symlink", [PLAN_OP_TREE] = "tree",	    [PLAN_OP_TMPFS] = "tmpfs",
-	[PLAN_OP_DEVPTS] = "devpts",   [PLAN_OP_PROC] = "proc",	    [PLAN_OP_BIND] = "bind",
+	[PLAN_OP_NONE] = "none",       [PLAN_OP_MKDIR] = "mkdir", [PLAN_OP_FILE] = "file",
+	[PLAN_OP_SYMLINK] = "symlink", [PLAN_OP_TREE] = "tree",   [PLAN_OP_TMPFS] = "tmpfs",
+	[PLAN_OP_DEVPTS] = "devpts",   [PLAN_OP_PROC] = "proc",   [PLAN_OP_BIND] = "bind",
 	[PLAN_OP_WRITE] = "write",
 };
 _Static_assert(ARRAY_SIZE(op_names) == PLAN_OP_MAX, "one name for each op");
@@ -46,11 +48,12 @@ static json_t *id_json(const struct file_id *id)
 	json_put(o, "dev_minor", u64_json(id->dev_minor));
 	json_put(o, "ino", u64_json(id->ino));
 	json_put(o, "mnt_id", u64_json(id->mnt_id));
-	json_put(o, "type", json_text(S_ISDIR(id->type) ? "dir" :
-				      S_ISREG(id->type) ? "file" :
-				      S_ISLNK(id->type) ? "link" :
-				      S_ISCHR(id->type) ? "char" :
-							  "other"));
+	json_put(o, "type",
+		 json_text(S_ISDIR(id->type)   ? "dir"
+			   : S_ISREG(id->type) ? "file"
+			   : S_ISLNK(id->type) ? "link"
+			   : S_ISCHR(id->type) ? "char"
+					       : "other"));
 	return o;
 }
 
@@ -161,6 +164,35 @@ static json_t *limits_json(const struct plan *p)
 	return o;
 }
 
+/* The bytes as their hash: the text of what they do is in syscalls-ARCH.txt. */
+static json_t *filter_json(const struct plan *p)
+{
+	json_t *o = json_object();
+	json_t *groups = json_array();
+	json_t *deny = json_array();
+	char hash[SHA256_HEX_SIZE];
+
+	for (size_t i = 0; i < FILTER_GROUPS; i++) {
+		if ((p->filter_options & filter_groups[i].option) != 0)
+			(void)json_array_append_new(groups, json_text(filter_groups[i].name));
+	}
+	for (size_t i = 0; i < p->n_denied; i++)
+		(void)json_array_append_new(deny, json_text(filter_call_name(p->denied[i])));
+	sha256_hex(p->filter, p->n_filter * sizeof(*p->filter), hash);
+	json_put(o, "preset", json_text(plan_filter_preset(p)));
+	json_put(o, "allow", groups);
+	json_put(o, "deny", deny);
+	json_put(o, "memfd", json_boolean((p->filter_options & FILTER_MEMFD) != 0));
+	json_put(o, "instructions", u64_json(p->n_filter));
+	json_put(o, "sha256", json_text(hash));
+	json_put(o, "deny_sha256", json_null());
+	if (p->n_filter_deny > 0) {
+		sha256_hex(p->filter_deny, p->n_filter_deny * sizeof(*p->filter_deny), hash);
+		json_put(o, "deny_sha256", json_text(hash));
+	}
+	return o;
+}
+
 json_t *plan_json(const struct plan *p)
 {
 	json_t *o = json_object();
@@ -182,6 +214,7 @@ json_t *plan_json(const struct plan *p)
 	json_put(o, "exe", json_text(p->exe));
 	json_put(o, "argv", strings_json(p->argv));
 	json_put(o, "env", names_json(p->envp));
+	json_put(o, "syscalls", filter_json(p));
 	json_put(o, "limits", limits_json(p));
 	return o;
 }

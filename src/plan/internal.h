@@ -16,5 +16,8 @@ struct plan_builder {
 /* plan_mounts_build() - sources and ops, in the order in which they are carried out. */
 void plan_mounts_build(struct plan_builder *b);
 
+/* plan_filter_build() - the filters of @p, from the profile's `syscalls`. */
+MUST_CHECK int plan_filter_build(struct plan_builder *b, struct plan *p, struct err *err);
+
 /* plan_etc_text() - the content of one of our own files in /etc; in @a. */
 const char *plan_etc_text(struct arena *a, const struct plan_request *rq, const char *name);

@@ -360,10 +360,13 @@ static void build_proc(struct plan_builder *b)
 	struct plan_op *op;
 
 	op_add(b, PLAN_OP_PROC, "/proc");
-	/* No user namespace below this one: it would give capabilities back to programs. */
-	op = op_add(b, PLAN_OP_WRITE, "/proc/sys/user/max_user_namespaces");
-	op->data = arena_strdup(b->arena, "0");
-	op->data_len = 1;
+	/* No user namespace below this one: it would give capabilities back to programs. The
+	 * filter says so too; this holds where a filter is not looked at. */
+	if ((b->rq->profile->sandbox.syscalls_open & FILTER_USERNS) == 0) {
+		op = op_add(b, PLAN_OP_WRITE, "/proc/sys/user/max_user_namespaces");
+		op->data = arena_strdup(b->arena, "0");
+		op->data_len = 1;
+	}
 	for (size_t i = 0; i < f->proc_ro.n; i++) {
 		const char *at = path_join(b->scratch, "/proc", f->proc_ro.v[i]);
 

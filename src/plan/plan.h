@@ -16,6 +16,8 @@
 
 #include "sys/fileid.h"
 
+struct sock_filter; /* linux/filter.h */
+
 /* Bounds of one plan; plan_compile() refuses what does not fit. */
 #define PLAN_SOURCES_MAX 4096
 #define PLAN_OPS_MAX 32768
@@ -114,6 +116,17 @@ struct plan {
 	const char *exe;     /* virtual path given to execve */
 	char *const *argv;   /* NULL-terminated */
 	char *const *envp;   /* NULL-terminated */
+
+	/* The system call filter, of init and of everything it starts. */
+	const struct sock_filter *filter;
+	uint16_t n_filter; /* instructions; a plan without any is refused by the child */
+	/* A second one, of the command and what it starts, or none; what init itself has to call
+	 * may be denied in it. */
+	const struct sock_filter *filter_deny;
+	uint16_t n_filter_deny;
+	uint16_t filter_options; /* enum filter_option of the first, for people */
+	const uint16_t *denied;  /* numbers in the second, for people */
+	uint16_t n_denied;
 
 	const struct plan_rlimit *rlimits; /* applied in each started command */
 	uint32_t n_rlimits;

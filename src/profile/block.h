@@ -9,11 +9,13 @@ extern const struct schema_map block_permissions_map;
 extern const struct schema_map block_root_map;
 extern const struct schema_map block_base_map;
 extern const struct schema_map block_rule_map;
+extern const struct schema_map block_syscalls_map;
 
 schema_parse_fn block_parse_params;      /* fills the context */
 schema_parse_fn block_parse_sandbox;     /* struct profile_sandbox */
 schema_parse_fn block_parse_permissions; /* struct profile_permissions */
 schema_parse_fn block_parse_roots;       /* struct profile_sandbox */
+schema_parse_fn block_parse_syscalls;    /* struct profile_sandbox */
 schema_parse_fn block_parse_base;        /* struct profile_sandbox */
 
 /* block_base_check() - no root and no added tree of the base lie in each other. After the whole

@@ -9,6 +9,9 @@ static const char *const mode_words[] = {
 static const char *const network_words[] = {
 	[PROFILE_NETWORK_NONE] = "none", [PROFILE_NETWORK_HOST] = "host"
 };
+static const char *const preset_words[] = {
+	[PROFILE_PRESET_STRICT] = "strict", [PROFILE_PRESET_DEFAULT] = "default"
+};
 static const char *const verdict_words[] = {
 	[PROFILE_DENY] = "deny", [PROFILE_INTERRUPT] = "interrupt", [PROFILE_ALLOW] = "allow"
 };
@@ -105,6 +108,21 @@ static json_t *base_json(const struct profile_sandbox *s)
 	return o;
 }
 
+static json_t *syscalls_json(const struct profile_sandbox *s)
+{
+	json_t *o = need(json_object());
+	json_t *allow = need(json_array());
+
+	for (size_t i = 0; i < FILTER_GROUPS; i++) {
+		if ((s->syscalls_open & filter_groups[i].option) != 0)
+			append(allow, json_text(filter_groups[i].name));
+	}
+	json_put(o, "preset", json_text(preset_words[s->syscalls_preset]));
+	json_put(o, "deny", names_json(s->syscalls_deny.v, s->syscalls_deny.n));
+	json_put(o, "allow", allow);
+	return o;
+}
+
 json_t *profile_sandbox_json(const struct profile *p)
 {
 	const struct profile_sandbox *s = &p->sandbox;
@@ -127,6 +145,7 @@ json_t *profile_sandbox_json(const struct profile *p)
 	json_put(o, "workdir", json_text(s->workdir));
 	json_put(o, "env", env_json(s));
 	json_put(o, "network", json_text(network_words[s->network]));
+	json_put(o, "syscalls", syscalls_json(s));
 	json_put(o, "limits", limits);
 	json_put(o, "hostname", json_text(s->hostname));
 	return o;

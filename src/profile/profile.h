@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "codec/sha256.h"
+#include "filter/filter.h"
 
 /* The closed list of actions (DESIGN 5.1); a rule and a right are sets of them. */
 enum action {
@@ -110,6 +111,11 @@ enum profile_network {
 	PROFILE_NETWORK_HOST,
 };
 
+enum profile_preset {
+	PROFILE_PRESET_STRICT = 0,
+	PROFILE_PRESET_DEFAULT, /* when the key is absent */
+};
+
 /* An optional number: the strictest reading of "not set" differs by key, so it is said. */
 struct profile_limit {
 	bool set;
@@ -137,6 +143,10 @@ struct profile_sandbox {
 	profile_names env_deny;
 	enum profile_network network;
 	struct profile_pos network_pos;
+	enum profile_preset syscalls_preset;
+	unsigned syscalls_open; /* enum filter_option of the groups of syscalls.allow */
+	struct profile_pos syscalls_pos;
+	profile_names syscalls_deny; /* names that this architecture has */
 	struct profile_limit timeout_ms;   /* unset: none */
 	struct profile_limit output_bytes; /* unset: unlimited when streaming, 1 MiB with --json */
 	const char *hostname;

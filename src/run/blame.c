@@ -153,6 +153,9 @@ int blame_step(struct err *err, const struct plan *plan, const struct child_repo
 	}
 	if (errnum == EPERM || errnum == EACCES)
 		return blame_with(err, errnum, what, step_causes, ARRAY_SIZE(step_causes));
+	if (r->step == CHILD_STEP_FILTER && (errnum == EINVAL || errnum == ENOSYS))
+		return err_set(err, ERR_HOST, errnum,
+			       "%s: agentbox needs a kernel with CONFIG_SECCOMP_FILTER", what);
 	return err_set(err, ERR_HOST, errnum, "%s", what);
 }
 

@@ -11,6 +11,7 @@ static const struct probe_act *const tables[] = {
 	probe_net_acts,
 	probe_proc_acts,
 	probe_look_acts,
+	probe_call_acts,
 };
 
 long probe_number(const char *s)

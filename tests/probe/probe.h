@@ -23,6 +23,7 @@ extern const struct probe_act probe_fs_acts[];
 extern const struct probe_act probe_net_acts[];
 extern const struct probe_act probe_proc_acts[];
 extern const struct probe_act probe_look_acts[];
+extern const struct probe_act probe_call_acts[];
 
 /* probe_number() - a decimal number, or the exit status 2. */
 long probe_number(const char *s);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +27,18 @@
 #define STACK_SIZE (64 * 1024)
 #define USER_ID    4242
 #define HOST_ID    4243
+
+/* The least that the child takes for a filter of ours. */
+static const struct sock_filter box_filter[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 5, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 2, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+};
 
 static void die(const char *what)
 {
@@ -237,6 +252,8 @@ struct box *box_new(enum box_caller caller)
 		.argv = b->argv,
 		.envp = b->env,
 		.rlimits = b->rlimits,
+		.filter = box_filter,
+		.n_filter = sizeof(box_filter) / sizeof(box_filter[0]),
 	};
 	b->env[0] = keep(b, "PATH=/usr/bin:/bin");
 	b->env[1] = keep(b, "HOME=/tmp");

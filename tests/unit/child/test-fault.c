@@ -104,6 +104,11 @@ static const struct fault faults[] = {
 	{ "idle PR_CAPBSET_DROP", SYS_prctl, 0, 24, 0, CHILD_STEP_PRIVILEGES, ALL },
 	/* The change of ids has cleared it already where there is one. */
 	{ "idle PR_SET_DUMPABLE", SYS_prctl, 0, 4, 0, CHILD_STEP_PRIVILEGES, NOT_ROOT },
+	{ "seccomp", SYS_seccomp, ANY, 0, EINVAL, CHILD_STEP_FILTER, ALL },
+	/* There is a filter then, the one of this test, but it is not ours. */
+	{ "idle seccomp", SYS_seccomp, ANY, 0, 0, CHILD_STEP_FILTER, ALL },
+	{ "PR_GET_SECCOMP", SYS_prctl, 0, 21, EPERM, CHILD_STEP_FILTER, ALL },
+	{ "idle PR_GET_SECCOMP", SYS_prctl, 0, 21, 0, CHILD_STEP_FILTER, ALL },
 	{ "nothing", SYS_reboot, ANY, 0, EPERM, CHILD_STEP_NONE, ALL },
 };
 /* clang-format on */

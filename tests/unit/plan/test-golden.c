@@ -150,6 +150,9 @@ static char *plan_text(struct hand *h)
 
 	arena_free(&h->arena);
 	o = plan_json(h->plan);
+	/* Bytes and length of the filter are the architecture's; its own tests hold them. */
+	json_put(json_object_get(o, "syscalls"), "sha256", json_text("-"));
+	json_put(json_object_get(o, "syscalls"), "instructions", json_integer(0));
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);
 	if (text == NULL || asprintf(&ret, "%s\n", text) < 0)

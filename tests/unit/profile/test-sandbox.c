@@ -243,7 +243,24 @@ static const struct common_row blocks[] = {
 	{ SANDBOX("env: {required: [A]}"), 1, 17, "unknown key 'required'" },
 	/* not in this version */
 	{ SANDBOX("devices: [/dev/fuse]"), 1, 11, "unknown key 'devices'" },
-	{ SANDBOX("syscalls: {preset: strict}"), 1, 11, "unknown key 'syscalls'" },
+	{ SANDBOX("syscalls: {preset: strict}"), 0, 0, NULL },
+	{ SANDBOX("syscalls: {}"), 0, 0, NULL },
+	{ SANDBOX("syscalls: {preset: lax}"), 1, 30, "must be default or strict" },
+	{ SANDBOX("syscalls: strict"), 1, 21, "sandbox.syscalls must be a map" },
+	{ SANDBOX("syscalls: {allowed: []}"), 1, 22, "(did you mean 'allow'?)" },
+	{ SANDBOX("syscalls: {deny: [ptrace, kill, mseal, bpf]}"), 0, 0, NULL },
+	{ SANDBOX("syscalls: {deny: [ptrac]}"), 1, 29, "'ptrac' (did you mean 'ptrace'?)" },
+	{ SANDBOX("syscalls: {deny: [Ptrace]}"), 1, 29, "(did you mean 'ptrace'?)" },
+	{ SANDBOX("syscalls: {deny: [101]}"), 1, 29, "unknown system call '101'" },
+	{ SANDBOX("syscalls: {deny: ['']}"), 1, 29, "unknown system call ''" },
+	{ SANDBOX("syscalls: {deny: [kill, execve]}"), 1, 35, "without 'execve'" },
+	{ SANDBOX("syscalls: {deny: [exit_group]}"), 1, 29, "without 'exit_group'" },
+	{ SANDBOX("syscalls: {deny: ptrace}"), 1, 28, "must be a list" },
+	{ SANDBOX("syscalls: {allow: [userns, keyrings, setid_bits]}"), 0, 0, NULL },
+	{ SANDBOX("syscalls: {allow: [io_uring, setid_bits]}"), 0, 0, NULL },
+	{ SANDBOX("syscalls: {allow: [io_uring]}"), 1, 29, "opens setid_bits too" },
+	{ SANDBOX("syscalls: {allow: [user_ns]}"), 1, 30, "(did you mean 'userns'?)" },
+	{ SANDBOX("syscalls: {allow: [bpf]}"), 1, 30, "no single system calls" },
 	{ SANDBOX("sockets: []"), 1, 11, "unknown key 'sockets'" },
 	{ SANDBOX("user: root"), 1, 11, "unknown key 'user'" },
 	{ SANDBOX("limits: {memory: 64M}"), 1, 20, "unknown key 'memory'" },
@@ -266,6 +283,9 @@ static void test_defaults(struct tap *t)
 	tap_str(t, s->base_path, NULL, "no path of a base");
 	tap_int(t, (long long)s->base_add.n, 0, "nothing added to it");
 	tap_str(t, s->hostname, "agentbox", "hostname");
+	tap_int(t, s->syscalls_preset, PROFILE_PRESET_DEFAULT, "preset");
+	tap_int(t, s->syscalls_open, 0, "no group is open");
+	tap_int(t, (long long)s->syscalls_deny.n, 0, "nothing is denied");
 	tap_str(t, s->workdir, NULL, "no workdir");
 	tap_int(t, s->timeout_ms.set, false, "no timeout");
 	tap_int(t, s->output_bytes.set, false, "no output limit");
@@ -287,7 +307,8 @@ static void test_values(struct tap *t)
 			    SANDBOX("protect: {hide: [x], freeze: [y], except: [z]}, "
 				    "scratch: {size: 2G, files: 7}, workdir: /w, network: host, "
 				    "env: {pass: [P], set: {A: 1, B: ''}, deny: [D]}, "
-				    "limits: {timeout: 90m, output: 3K}, hostname: h"));
+				    "limits: {timeout: 90m, output: 3K}, hostname: h, "
+				    "syscalls: {preset: strict, deny: [kill], allow: [keyrings]}"));
 	const struct profile_sandbox *s;
 
 	if (p == NULL)
@@ -309,6 +330,10 @@ static void test_values(struct tap *t)
 	tap_int(t, (long long)s->timeout_ms.value, 90 * 60 * 1000, "timeout");
 	tap_int(t, (long long)s->output_bytes.value, 3072, "output");
 	tap_str(t, s->hostname, "h", "hostname");
+	tap_int(t, s->syscalls_preset, PROFILE_PRESET_STRICT, "preset");
+	tap_int(t, s->syscalls_open, FILTER_KEYRINGS, "group");
+	tap_str(t, s->syscalls_deny.v[0].name, "kill", "deny");
+	tap_int(t, s->syscalls_pos.line, 1, "syscalls line");
 out:
 	arena_free(&a);
 }

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/io.h"
+#include "filter/filter.h"
 #include "sys/fs.h"
 
 #define BOX_OPS_MAX     24
@@ -100,6 +101,7 @@ static char **box_strings(struct box *b, size_t n)
 
 void box_init(struct box *b, const char *script)
 {
+	struct filter_program filter;
 	char **argv, **envp;
 
 	*b = (struct box){ .arena = { .kind = ARENA_PLAN } };
@@ -116,6 +118,10 @@ void box_init(struct box *b, const char *script)
 				 .grace_ms = 300,
 				 .output_limited = true,
 				 .output_bytes = 1024 * 1024 };
+	if (filter_base(FILTER_DEFAULT, &filter)) {
+		b->plan.filter = filter.code;
+		b->plan.n_filter = filter.n;
+	}
 	box_ids(&b->plan.ids);
 	box_system(b);
 	box_op(b, PLAN_OP_MKDIR, "/proc");
