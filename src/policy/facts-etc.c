@@ -15,6 +15,8 @@
 #define ETC_TEXT_MAX  ((size_t)256 * 1024)
 #define ETC_WALK_MAX  20000
 #define ETC_DEPTH_MAX 8
+/* More than anybody has; the kernel would take 65536. */
+#define GROUPS_MAX 1024
 
 static const char *const own_names[] = { "passwd",   "group",         "hosts",
 					 "hostname", "nsswitch.conf", "resolv.conf" };
@@ -62,9 +64,8 @@ struct masks {
 	struct arena *arena;
 	struct facts *facts;
 	int etc;
-	gid_t groups[256];
+	gid_t groups[GROUPS_MAX];
 	size_t n_groups;
-	bool have_groups;
 };
 
 bool facts_etc_may_read(const struct facts *f, const gid_t *groups, size_t n_groups, uid_t uid,
@@ -74,10 +75,15 @@ bool facts_etc_may_read(const struct facts *f, const gid_t *groups, size_t n_gro
 	bool owner = !c->kernel_root && uid == c->uid;
 	bool group = !c->kernel_root && gid == c->gid;
 
-	/* Root's command gets ids of a root's owner, or ones that own nothing. */
+	/* Root's command gets the ids of a root's owner who is not root, or ones that own nothing
+	 * (plan_ids_choose()). */
 	for (size_t i = 0; c->kernel_root && i < f->roots.n; i++) {
-		owner = owner || (f->roots.v[i].present && f->roots.v[i].object.uid == uid);
-		group = group || (f->roots.v[i].present && f->roots.v[i].object.gid == gid);
+		const struct facts_object *o = &f->roots.v[i].object;
+
+		if (!f->roots.v[i].present || o->uid == 0)
+			continue;
+		owner = owner || o->uid == uid;
+		group = group || (o->gid != 0 && o->gid == gid);
 	}
 	for (size_t i = 0; i < n_groups; i++)
 		group = group || groups[i] == gid;
@@ -85,19 +91,8 @@ bool facts_etc_may_read(const struct facts *f, const gid_t *groups, size_t n_gro
 	       (group && (mode & S_IRWXG) != 0);
 }
 
-static bool may_read(struct masks *m, const struct stat *st)
+static bool may_read(const struct masks *m, const struct stat *st)
 {
-	/* Nearly everything is root's and says so in its mode. Real root's groups are dropped. */
-	if (!m->have_groups && (st->st_mode & (S_IRWXO | S_IRWXG)) != 0) {
-		int n = m->facts->caller.kernel_root ? 0
-						     : getgroups(ARRAY_SIZE(m->groups), m->groups);
-
-		/* More groups than anybody has: all of them, for all we know. */
-		if (n < 0)
-			return true;
-		m->n_groups = (size_t)n;
-		m->have_groups = true;
-	}
 	return facts_etc_may_read(m->facts, m->groups, m->n_groups, st->st_uid, st->st_gid,
 				  st->st_mode);
 }
@@ -133,6 +128,18 @@ static bool is_shown(const struct facts *f, const char *name)
 	return false;
 }
 
+/* Packages make such directories for what is never put there; that costs no mask. Whoever could
+ * put something there is root. */
+static int look_inside(struct masks *m, const char *row, bool *empty)
+{
+	FD_AUTO fd = openat(m->etc, row, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct facts_names names = { 0 };
+	int r = fd < 0 ? -errno : facts_names_list(m->arena, fd, &names);
+
+	*empty = r == 0 && names.n == 0;
+	return r == -EACCES ? 0 : r;
+}
+
 /* The outermost piece of @row that the command could look through gets the mask: a mask can only
  * be put where the child, with the command's own rights, can go. A row behind a link is left: what
  * it leads to has another name, which is not /etc's. */
@@ -140,6 +147,7 @@ static int mask_row(struct masks *m, const char *row)
 {
 	struct stat st;
 	const char *slash;
+	bool empty = false;
 	int r = facts_look(m->etc, row, &st);
 
 	if (r <= 0 || !is_shown(m->facts, row))
@@ -157,9 +165,14 @@ static int mask_row(struct masks *m, const char *row)
 			break;
 		}
 	}
-	if (may_read(m, &st) && !is_masked(m->facts, row))
+	if (!may_read(m, &st) || is_masked(m->facts, row))
+		return 0;
+	r = 0;
+	if (S_ISDIR(st.st_mode) && st.st_uid == 0)
+		r = look_inside(m, row, &empty);
+	if (r == 0 && !empty)
 		secret_add(m->arena, m->facts, row, st.st_mode);
-	return 0;
+	return r;
 }
 
 /* A file of the host as text, or NULL: programs do without it as they do outside. */
@@ -205,6 +218,13 @@ int facts_etc_gather(struct arena *a, const struct facts_input *in, struct facts
 	if (in->profile->sandbox.network == PROFILE_NETWORK_HOST) {
 		ret->resolv_conf = read_text(a, "/etc/resolv.conf");
 		ret->hosts = read_text(a, "/etc/hosts");
+	}
+	/* Real root's groups are dropped. */
+	if (r >= 0 && !ret->caller.kernel_root) {
+		int n = getgroups(ARRAY_SIZE(m.groups), m.groups);
+
+		r = n < 0 ? -errno : 0;
+		m.n_groups = n < 0 ? 0 : (size_t)n;
 	}
 	/* A root file system without an /etc has no secrets in it either. */
 	for (size_t i = 0; r >= 0 && m.etc >= 0 && i < ARRAY_SIZE(secret_rows); i++)
