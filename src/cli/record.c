@@ -44,17 +44,18 @@ static json_t *profile_json(const struct profile *p)
 	return o;
 }
 
-static int append(struct record *r, struct audit_record *rec, struct err *err)
+static int append(struct record *r, const struct audit_record *what, struct err *err)
 {
 	const char *const chain[] = { r->agent_id };
+	struct audit_record rec = *what;
 
-	rec->request_id = r->request_id;
-	rec->agent_id = r->agent_id;
-	rec->delegation = chain;
-	rec->n_delegation = r->agent_id == NULL ? 0 : 1;
-	rec->action = action_name(ACTION_RUN_COMMAND);
-	rec->resource = r->resource;
-	if (audit_append(r->audit, rec, 1, &r->head, err) != 0)
+	rec.request_id = r->request_id;
+	rec.agent_id = r->agent_id;
+	rec.delegation = chain;
+	rec.n_delegation = r->agent_id == NULL ? 0 : 1;
+	rec.action = action_name(ACTION_RUN_COMMAND);
+	rec.resource = r->resource;
+	if (audit_append(r->audit, &rec, 1, &r->head, err) != 0)
 		return -1;
 	r->has_head = true;
 	return 0;
