@@ -83,6 +83,9 @@ int child_deny_calls(const struct child_ctx *ctx);
 /* build.c */
 int child_build_tree(struct child_ctx *ctx);
 
+/* landlock.c */
+int child_restrict_self(struct child_ctx *ctx);
+
 /* init.c */
 int child_spawn_command(struct child_ctx *ctx);
 

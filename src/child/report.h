@@ -37,7 +37,7 @@ struct child_report {
 	uint32_t kind;
 	uint32_t step;  /* enum child_step */
 	uint32_t op;    /* index, where the step has one: BUILD plan.ops, SOURCES plan.sources,
-			 * DESCRIPTORS stdio, SPAWN plan.rlimits */
+			 * LANDLOCK plan.landlock.rules, DESCRIPTORS stdio, SPAWN plan.rlimits */
 	int32_t errnum; /* positive errno */
 	int32_t status; /* wait status of the command (wait(2)) */
 	uint32_t pad;
@@ -63,6 +63,7 @@ enum child_step {
 	CHILD_STEP_BUILD,
 	CHILD_STEP_SEAL,
 	CHILD_STEP_WORKDIR,
+	CHILD_STEP_LANDLOCK,
 	CHILD_STEP_DESCRIPTORS,
 	CHILD_STEP_PRIVILEGES,
 	CHILD_STEP_FILTER,

@@ -110,6 +110,9 @@ static const struct step {
 	/* After the last thing was created in the root. */
 	{ CHILD_STEP_SEAL, child_seal_root },
 	{ CHILD_STEP_WORKDIR, child_enter_workdir },
+	/* The last step that opens something of the tree, and the last one for which the right to
+	 * mount is needed: its own check uses it. What follows asks for no file. */
+	{ CHILD_STEP_LANDLOCK, child_restrict_self },
 	/* Closes every descriptor of the steps above. */
 	{ CHILD_STEP_DESCRIPTORS, child_set_descriptors },
 	/* After the last mount and sysctl. */

@@ -68,6 +68,7 @@ struct plan_op {
 	unsigned attrs;	 /* enum plan_attr */
 	uint64_t bytes;	 /* tmpfs size, a multiple of 4096 */
 	uint64_t inodes; /* tmpfs nr_inodes */
+	bool data_elsewhere; /* FILE: on a file system of its own, not in the root */
 	bool over_link;	 /* the last component may be a symbolic link: cover the link itself */
 	bool has_expect; /* the place must still be this object (dev, ino, type) */
 	struct file_id expect;
@@ -97,8 +98,25 @@ struct plan_ids {
 	const char *uid_map, *gid_map;
 };
 
+/* A right that a part of the new tree has: landlock(7), SYS_LANDLOCK_* of sys/landlock.h. */
+struct plan_landlock_rule {
+	const char *at; /* canonical virtual path, without links */
+	uint64_t access;
+};
+
+/* The second layer. @fs 0: there is none. */
+struct plan_landlock {
+	int abi;	 /* of this host's kernel, 0 when it has none */
+	uint64_t fs;	 /* handled: denied where no rule allows it */
+	uint64_t scoped;
+	const struct plan_landlock_rule *rules;
+	uint32_t n_rules;
+};
+
 struct plan {
 	struct plan_ids ids;
+	bool nested;	   /* programs may make user namespaces */
+	bool only_commands; /* execve is limited to what the landlock rules say */
 	bool host_network; /* false: a new network namespace with lo up */
 	const char *hostname;
 
@@ -108,6 +126,8 @@ struct plan {
 
 	const struct plan_op *ops;
 	uint32_t n_ops;
+
+	struct plan_landlock landlock;
 
 	const char *root_bytes; /* text for fsconfig: size of the root tmpfs */
 	const char *root_inodes;

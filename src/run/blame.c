@@ -130,6 +130,8 @@ static const char *step_path(const struct plan *plan, const struct child_report 
 		return plan->sources[r->op].path;
 	if (r->step == CHILD_STEP_BUILD && r->op < plan->n_ops)
 		return plan->ops[r->op].at;
+	if (r->step == CHILD_STEP_LANDLOCK && r->op < plan->landlock.n_rules)
+		return plan->landlock.rules[r->op].at;
 	if (r->step == CHILD_STEP_WORKDIR)
 		return plan->workdir;
 	return NULL;
