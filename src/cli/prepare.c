@@ -71,7 +71,8 @@ static void decide(struct prepared *p, const struct prepare_input *in, struct er
 		p->decision.verdict = PROFILE_DENY;
 		p->decision.layer = "sandbox";
 		p->decision.code = "sandbox_deny";
-		p->decision.reason = "outside the sandbox";
+		p->decision.reason = p->resolved.unlisted ? "none of the sandbox's commands" :
+							    "outside the sandbox";
 	}
 }
 

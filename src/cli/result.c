@@ -30,14 +30,16 @@ json_t *result_mechanisms(const struct plan *p)
 		(void)json_array_append_new(ns, json_text("net"));
 	json_put(o, "identity", json_text(plan_identity_name(p->ids.identity)));
 	json_put(o, "namespaces", ns);
+	json_put(o, "commands", json_text(p->only_commands ? "landlock" : "none"));
+	json_put(o, "nested_sandboxes", json_boolean(p->nested));
 	json_put(o, "network", json_text(p->host_network ? "host" : "none"));
 	json_put(o, "timeout", json_text(p->timeout_ms == 0 ? "none" : "supervisor"));
 	json_put(o, "output", json_text(p->output_limited ? "supervisor" : "none"));
 	json_put(o, "seccomp", json_text(plan_filter_preset(p)));
 	json_put(o, "seccomp_allow", groups);
 	json_put(o, "seccomp_deny", json_integer(p->n_denied));
-	/* Said, so that nobody has to guess: a layer that this version does not have. */
-	json_put(o, "landlock", json_text("none"));
+	json_put(o, "landlock",
+		 p->landlock.fs == 0 ? json_text("none") : json_integer(p->landlock.abi));
 	return o;
 }
 

@@ -53,7 +53,8 @@ static void plan_root_size(struct plan_builder *b, struct plan *p)
 		if (op->kind == PLAN_OP_MKDIR || op->kind == PLAN_OP_FILE ||
 		    op->kind == PLAN_OP_SYMLINK)
 			inodes++;
-		pages += (op->data_len + 4095) / 4096;
+		if (!op->data_elsewhere)
+			pages += (op->data_len + 4095) / 4096;
 	}
 	p->root_bytes = arena_printf(b->arena, "%zuk", (pages + inodes) * 4);
 	p->root_inodes = arena_printf(b->arena, "%zu", inodes);
@@ -65,6 +66,15 @@ int plan_compile(struct arena *a, struct arena *scratch, const struct plan_reque
 	struct plan_builder b = { .arena = a, .scratch = scratch, .rq = rq };
 	struct plan *p = arena_new(a, struct plan);
 
+	p->nested = rq->profile->sandbox.nested_sandboxes;
+	p->only_commands = !rq->profile->sandbox.any_command;
+	if (p->nested && rq->ids.identity == PLAN_IDENTITY_ROOT)
+		return err_set_at(err, ERR_PROFILE, rq->profile->sandbox.nested_pos.file,
+				  rq->profile->sandbox.nested_pos.line,
+				  rq->profile->sandbox.nested_pos.col,
+				  "'nested_sandboxes: true' is not for kernel uid 0, and this host "
+				  "offers no other identity to a root caller here: call agentbox as "
+				  "an ordinary user");
 	plan_mounts_build(&b);
 	if (b.ops.n > PLAN_OPS_MAX || b.sources.n > PLAN_SOURCES_MAX)
 		return err_set(err, ERR_PROFILE, 0,
@@ -85,6 +95,7 @@ int plan_compile(struct arena *a, struct arena *scratch, const struct plan_reque
 	p->tree_fds = arena_array(a, b.sources.n, sizeof(int));
 	p->ops = b.ops.v;
 	p->n_ops = (uint32_t)b.ops.n;
+	plan_landlock_build(&b, &p->landlock);
 	plan_root_size(&b, p);
 	p->workdir = arena_strdup(a, rq->resolved->workdir);
 	p->exe = arena_strdup(a, rq->resolved->exe == NULL ? "" : rq->resolved->exe);

@@ -2,9 +2,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/strbuf.h"
 #include "codec/sha256.h"
 #include "filter/filter.h"
 #include "plan/compile.h"
+#include "sys/landlock.h"
 
 static const char *const op_names[] = {
 	[PLAN_OP_NONE] = "none",       [PLAN_OP_MKDIR] = "mkdir", [PLAN_OP_FILE] = "file",
@@ -113,7 +115,10 @@ static json_t *op_json(const struct plan_op *op)
 		break;
 	case PLAN_OP_FILE:
 		json_put(o, "mode", u64_json(op->mode));
-		json_put(o, "data", json_bytes(op->data, op->data_len));
+		if (op->data_elsewhere)
+			json_put(o, "bytes", u64_json(op->data_len));
+		else
+			json_put(o, "data", json_bytes(op->data, op->data_len));
 		break;
 	case PLAN_OP_SYMLINK:
 	case PLAN_OP_WRITE:
@@ -193,6 +198,45 @@ static json_t *filter_json(const struct plan *p)
 	return o;
 }
 
+static const struct {
+	uint64_t bit;
+	const char *name;
+} right_names[] = {
+	{ SYS_LANDLOCK_EXECUTE, "execute" },       { SYS_LANDLOCK_WRITE_FILE, "write_file" },
+	{ SYS_LANDLOCK_REMOVE_DIR, "remove_dir" }, { SYS_LANDLOCK_REMOVE_FILE, "remove_file" },
+	{ SYS_LANDLOCK_MAKE_CHAR, "make_char" },   { SYS_LANDLOCK_MAKE_DIR, "make_dir" },
+	{ SYS_LANDLOCK_MAKE_REG, "make_reg" },     { SYS_LANDLOCK_MAKE_SOCK, "make_sock" },
+	{ SYS_LANDLOCK_MAKE_FIFO, "make_fifo" },   { SYS_LANDLOCK_MAKE_BLOCK, "make_block" },
+	{ SYS_LANDLOCK_MAKE_SYM, "make_sym" },     { SYS_LANDLOCK_REFER, "refer" },
+	{ SYS_LANDLOCK_TRUNCATE, "truncate" },     { SYS_LANDLOCK_IOCTL_DEV, "ioctl_dev" },
+};
+
+/* One text: a line for each right would make a page of every plan. */
+static json_t *rights_json(uint64_t rights)
+{
+	STRBUF_AUTO sb = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(right_names); i++) {
+		if ((rights & right_names[i].bit) != 0)
+			strbuf_printf(&sb, "%s%s", sb.len > 0 ? " " : "", right_names[i].name);
+	}
+	return json_text(strbuf_str(&sb));
+}
+
+static json_t *landlock_json(const struct plan_landlock *ll)
+{
+	json_t *o = json_object();
+	json_t *rules = json_object();
+
+	for (uint32_t i = 0; i < ll->n_rules; i++)
+		json_put(rules, ll->rules[i].at, rights_json(ll->rules[i].access));
+	json_put(o, "abi", json_integer(ll->abi));
+	json_put(o, "handled", rights_json(ll->fs));
+	json_put(o, "scoped", json_boolean(ll->fs != 0 && ll->scoped != 0));
+	json_put(o, "rules", rules);
+	return o;
+}
+
 json_t *plan_json(const struct plan *p)
 {
 	json_t *o = json_object();
@@ -205,6 +249,8 @@ json_t *plan_json(const struct plan *p)
 		(void)json_array_append_new(ops, op_json(&p->ops[i]));
 	json_put(o, "ids", ids_json(&p->ids));
 	json_put(o, "network", json_text(p->host_network ? "host" : "none"));
+	json_put(o, "nested_sandboxes", json_boolean(p->nested));
+	json_put(o, "only_commands", json_boolean(p->only_commands));
 	json_put(o, "hostname", json_text(p->hostname));
 	json_put(o, "root_bytes", json_text(p->root_bytes));
 	json_put(o, "root_inodes", json_text(p->root_inodes));
@@ -215,6 +261,7 @@ json_t *plan_json(const struct plan *p)
 	json_put(o, "argv", strings_json(p->argv));
 	json_put(o, "env", names_json(p->envp));
 	json_put(o, "syscalls", filter_json(p));
+	json_put(o, "landlock", landlock_json(&p->landlock));
 	json_put(o, "limits", limits_json(p));
 	return o;
 }

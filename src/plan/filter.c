@@ -16,7 +16,9 @@ static void deny_build(struct plan_builder *b, struct plan *p)
 	struct filter_program deny;
 	uint16_t *numbers;
 
-	if (s->syscalls_deny.n == 0)
+	bool no_unix = s->unix_sockets == PROFILE_UNIX_NONE;
+
+	if (s->syscalls_deny.n == 0 && !no_unix)
 		return;
 	numbers = arena_array(b->arena, s->syscalls_deny.n, sizeof(*numbers));
 	for (size_t i = 0; i < s->syscalls_deny.n; i++) {
@@ -24,7 +26,7 @@ static void deny_build(struct plan_builder *b, struct plan *p)
 		if (!filter_call_number(s->syscalls_deny.v[i].name, &numbers[i]))
 			abort();
 	}
-	filter_deny(b->arena, numbers, s->syscalls_deny.n, false, &deny);
+	filter_deny(b->arena, numbers, s->syscalls_deny.n, no_unix, &deny);
 	p->denied = numbers;
 	p->n_denied = (uint16_t)s->syscalls_deny.n;
 	p->filter_deny = deny.code;
@@ -35,9 +37,14 @@ int plan_filter_build(struct plan_builder *b, struct plan *p, struct err *err)
 {
 	const struct profile_sandbox *s = &b->rq->profile->sandbox;
 	const struct profile_pos *pos = &s->syscalls_pos;
-	unsigned options = s->syscalls_open | FILTER_MEMFD;
+	unsigned options = s->syscalls_open;
 	struct filter_program base;
 
+	/* An executable file in memory would be one that `commands` does not list. */
+	if (s->any_command)
+		options |= FILTER_MEMFD;
+	if (s->nested_sandboxes)
+		options |= FILTER_USERNS;
 	if (s->syscalls_preset == PROFILE_PRESET_DEFAULT)
 		options |= FILTER_DEBUG;
 	/* Files of kernel uid 0, in /proc and elsewhere, would be its own to change again. */

@@ -19,5 +19,8 @@ void plan_mounts_build(struct plan_builder *b);
 /* plan_filter_build() - the filters of @p, from the profile's `syscalls`. */
 MUST_CHECK int plan_filter_build(struct plan_builder *b, struct plan *p, struct err *err);
 
+/* plan_landlock_build() - rules for what plan_mounts_build() makes. */
+void plan_landlock_build(struct plan_builder *b, struct plan_landlock *ret);
+
 /* plan_etc_text() - the content of one of our own files in /etc; in @a. */
 const char *plan_etc_text(struct arena *a, const struct plan_request *rq, const char *name);

@@ -10,13 +10,14 @@
 #include "base/path.h"
 #include "plan/internal.h"
 
-#define STAGE "/proc/own"
-#define STAGE_MASK STAGE "/mask"
+#define STAGE          "/proc/own"
+#define STAGE_MASK     STAGE "/mask"
 #define STAGE_MASK_DIR STAGE "/maskdir"
-#define STAGE_SCRATCH "/proc/scratch"
+#define STAGE_SCRATCH  "/proc/scratch"
+#define STAGE_LOADER   "/proc/loader"
 
-#define ATTRS_RO (PLAN_ATTR_RO | PLAN_ATTR_NOSUID | PLAN_ATTR_NODEV)
-#define ATTRS_RW (PLAN_ATTR_NOSUID | PLAN_ATTR_NODEV)
+#define ATTRS_RO   (PLAN_ATTR_RO | PLAN_ATTR_NOSUID | PLAN_ATTR_NODEV)
+#define ATTRS_RW   (PLAN_ATTR_NOSUID | PLAN_ATTR_NODEV)
 #define ATTRS_DATA (ATTRS_RO | PLAN_ATTR_NOEXEC)
 
 static struct plan_op *op_add(struct plan_builder *b, enum plan_op_kind kind, const char *at)
@@ -26,6 +27,12 @@ static struct plan_op *op_add(struct plan_builder *b, enum plan_op_kind kind, co
 	op->kind = kind;
 	op->at = arena_strdup(b->arena, at);
 	return op;
+}
+
+/* What programs may write to: with `commands`, nothing is executed from there. */
+static unsigned attrs_rw(const struct plan_builder *b)
+{
+	return ATTRS_RW | (b->rq->profile->sandbox.any_command ? 0 : PLAN_ATTR_NOEXEC);
 }
 
 static void op_mkdir(struct plan_builder *b, const char *at, uint32_t mode)
@@ -105,7 +112,7 @@ static void build_stage(struct plan_builder *b)
 	op_file(b, STAGE_MASK, 0000, "");
 	op_mkdir(b, STAGE_MASK_DIR, 0000);
 	op_mkdir(b, STAGE_SCRATCH, 0755);
-	op_tmpfs(b, STAGE_SCRATCH, 0755, ATTRS_RW);
+	op_tmpfs(b, STAGE_SCRATCH, 0755, attrs_rw(b));
 }
 
 /* The place of the entry is there: @base is its directory of ours, or the root. */
@@ -200,7 +207,7 @@ static void build_scratch(struct plan_builder *b)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		op_mkdir(b, parts[i].stage, parts[i].mode);
 		op_mkdir(b, parts[i].at, parts[i].mode);
-		op_bind(b, parts[i].stage, parts[i].at, ATTRS_RW);
+		op_bind(b, parts[i].stage, parts[i].at, attrs_rw(b));
 	}
 }
 
@@ -209,7 +216,7 @@ static void build_dev(struct plan_builder *b)
 	static const struct {
 		const char *at, *text;
 	} links[] = {
-		{ "/dev/ptmx", "pts/ptmx" },	      { "/dev/fd", "/proc/self/fd" },
+		{ "/dev/ptmx", "pts/ptmx" },          { "/dev/fd", "/proc/self/fd" },
 		{ "/dev/stdin", "/proc/self/fd/0" },  { "/dev/stdout", "/proc/self/fd/1" },
 		{ "/dev/stderr", "/proc/self/fd/2" },
 	};
@@ -303,9 +310,70 @@ static void build_roots(struct plan_builder *b)
 				continue;
 			build_mountpoint(b, i, r->root->at, S_ISDIR(r->object.mode));
 			op_tree(b, r->root->at, &r->object,
-				b->rq->access[i].write ? ATTRS_RW : ATTRS_RO,
+				b->rq->access[i].write ? attrs_rw(b) : ATTRS_RO,
 				b->rq->root_trees == NULL ? -1 : b->rq->root_trees[i]);
 		}
+	}
+}
+
+/* Devices that the profile lends, at their own path. */
+static void build_lent_devices(struct plan_builder *b)
+{
+	const struct facts *f = b->rq->facts;
+
+	for (size_t i = 0; i < f->lent_devices.n; i++) {
+		const struct facts_grant *g = &f->lent_devices.v[i];
+
+		build_mountpoint(b, SIZE_MAX, g->at, false);
+		op_tree(b, g->at, &g->object, PLAN_ATTR_RO | PLAN_ATTR_NOSUID | PLAN_ATTR_NOEXEC,
+			-1);
+	}
+}
+
+/* A mount of the socket itself: connect(2) asks for no writable mount. One that lies in a root has
+ * its mountpoint there. */
+static void build_lent_sockets(struct plan_builder *b)
+{
+	const struct facts *f = b->rq->facts;
+
+	for (size_t i = 0; i < f->lent_sockets.n; i++) {
+		const struct facts_grant *g = &f->lent_sockets.v[i];
+
+		build_mountpoint(b, SIZE_MAX, g->at, false);
+		op_tree(b, g->at, &g->object, ATTRS_RO, -1);
+	}
+}
+
+/* The sealed copies of loaders need a file system of ours from which programs may map code: the
+ * scratch may not be it, and the root is noexec. */
+static void build_loaders(struct plan_builder *b)
+{
+	const struct resolved *r = b->rq->resolved;
+	uint64_t bytes = 4096;
+	struct plan_op *op;
+
+	if (r->loaders.n == 0)
+		return;
+	for (size_t i = 0; i < r->loaders.n; i++)
+		bytes += (r->loaders.v[i].len + 4095) & ~(uint64_t)4095;
+	op_mkdir(b, STAGE_LOADER, 0755);
+	op = op_add(b, PLAN_OP_TMPFS, STAGE_LOADER);
+	op->mode = 0755;
+	op->attrs = ATTRS_RW;
+	op->bytes = bytes;
+	op->inodes = r->loaders.n + 2;
+	for (size_t i = 0; i < r->loaders.n; i++) {
+		const struct resolved_loader *l = &r->loaders.v[i];
+		const char *at = arena_printf(b->scratch, "%s/%zu", STAGE_LOADER, i);
+
+		op = op_add(b, PLAN_OP_FILE, at);
+		op->mode = 0555;
+		op->data = memcpy(arena_alloc(b->arena, l->len), l->image, l->len);
+		op->data_len = (uint32_t)l->len;
+		op->data_elsewhere = true;
+		op = op_bind(b, at, l->path, ATTRS_RO);
+		op->has_expect = true;
+		op->expect = l->id;
 	}
 }
 
@@ -327,7 +395,7 @@ static void build_pins(struct plan_builder *b, struct pins *pins, const struct g
 			have = have || strcmp(pins->set.v[i], dir) == 0;
 		if (have)
 			continue;
-		op_bind(b, dir, dir, ATTRS_RW);
+		op_bind(b, dir, dir, attrs_rw(b));
 		*array_push(b->scratch, &pins->set) = dir;
 	}
 }
@@ -360,6 +428,10 @@ static void build_proc(struct plan_builder *b)
 	struct plan_op *op;
 
 	op_add(b, PLAN_OP_PROC, "/proc");
+	/* A sandbox inside needs a user namespace, and for a proc of its own one that nothing is
+	 * mounted over (mount_too_revealing() of the kernel). No kernel uid 0 is here then. */
+	if (b->rq->profile->sandbox.nested_sandboxes)
+		return;
 	/* No user namespace below this one: it would give capabilities back to programs. The
 	 * filter says so too; this holds where a filter is not looked at. */
 	if ((b->rq->profile->sandbox.syscalls_open & FILTER_USERNS) == 0) {
@@ -381,7 +453,10 @@ void plan_mounts_build(struct plan_builder *b)
 	build_scratch(b);
 	build_dev(b);
 	build_added(b);
+	build_lent_devices(b);
 	build_roots(b);
+	build_lent_sockets(b);
+	build_loaders(b);
 	build_guards(b);
 	build_proc(b);
 }

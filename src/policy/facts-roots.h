@@ -45,6 +45,16 @@ MUST_CHECK int facts_object_path(struct arena *a, struct facts_object *o);
  * reached (ENOENT, ENOTDIR, EACCES, ELOOP), else -errno: what is not known is not absent. */
 MUST_CHECK int facts_look(int dirfd, const char *path, struct stat *st);
 
+/* facts_grants_gather() - devices and sockets that the profile lends. */
+MUST_CHECK int facts_grants_gather(struct arena *a, const struct facts_input *in,
+				   struct facts *ret, struct err *err);
+
+typedef ARRAY_OF(const char *) facts_names_found;
+
+/* facts_sockets_find() - sockets and FIFOs in an open directory and in its directories, relative
+ * to it. 0, -E2BIG with more than 262144 names there, or -errno. */
+MUST_CHECK int facts_sockets_find(struct arena *a, int dirfd, facts_names_found *ret);
+
 struct facts_names {
 	const char **v;
 	size_t n;

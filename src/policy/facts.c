@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "policy/facts-base.h"
 #include "policy/facts-roots.h"
+#include "sys/landlock.h"
 
 /* Devices are judged by what they are, not by their names: a container may hold a plain file or
  * a link where a device should be (runc CVE-2025-31133). Numbers: Documentation/admin-guide/
@@ -234,6 +235,19 @@ static int gather_proc(struct arena *a, struct facts *f, struct err *err)
 	return 0;
 }
 
+static int gather_landlock(struct facts *f, struct err *err)
+{
+	int abi = sys_landlock_abi();
+
+	if (abi == -ENOSYS || abi == -EOPNOTSUPP)
+		return 0;
+	if (abi < 0)
+		return err_set(err, ERR_HOST, -abi,
+			       "asking the kernel for Landlock (landlock_create_ruleset)");
+	f->landlock_abi = abi;
+	return 0;
+}
+
 int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret, struct err *err)
 {
 	int r;
@@ -242,11 +256,13 @@ int facts_gather(struct arena *a, const struct facts_input *in, struct facts *re
 		ret->devices[i].object.fd = -1;
 	ret->self.fd = -1;
 	if (facts_base_gather(a, in, ret, err) != 0 || gather_devices(ret, err) != 0 ||
-	    gather_proc(a, ret, err) != 0)
+	    gather_proc(a, ret, err) != 0 || gather_landlock(ret, err) != 0)
 		return -1;
 	r = facts_object_open(a, AT_FDCWD, "/proc/self/exe", true, &ret->self);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "the running binary");
+	if (facts_grants_gather(a, in, ret, err) != 0)
+		return -1;
 	if (facts_roots_gather(a, in, ret, err) != 0 || facts_base_check(a, in, ret, err) != 0)
 		return -1;
 	/* Whose files the command could read depends on the roots. */
@@ -261,5 +277,9 @@ void facts_close(struct facts *f)
 		fd_close(&f->roots.v[i].object.fd);
 	for (size_t i = 0; i < FACTS_DEVICES; i++)
 		fd_close(&f->devices[i].object.fd);
+	for (size_t i = 0; i < f->lent_devices.n; i++)
+		fd_close(&f->lent_devices.v[i].object.fd);
+	for (size_t i = 0; i < f->lent_sockets.n; i++)
+		fd_close(&f->lent_sockets.v[i].object.fd);
 	fd_close(&f->self.fd);
 }

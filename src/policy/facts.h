@@ -82,6 +82,14 @@ struct facts_secret {
 	bool is_link; /* the link itself is covered */
 };
 
+/* A device or socket of the host that the profile lends. */
+struct facts_grant {
+	const char *at; /* virtual path */
+	struct facts_object object;
+};
+
+typedef ARRAY_OF(struct facts_grant) facts_grants;
+
 #define FACTS_DEVICES 6
 #define FACTS_ETC 6
 #define FACTS_PROC_RO 8
@@ -91,10 +99,13 @@ struct facts {
 	ARRAY_OF(struct facts_base) base; /* outer ones first */
 	ARRAY_OF(struct facts_root) roots; /* one for each of profile.sandbox.roots, same order */
 	struct facts_device devices[FACTS_DEVICES];
+	facts_grants lent_devices;
+	facts_grants lent_sockets;
 	ARRAY_OF(struct facts_etc) etc;		/* those of our own files that /etc has a place for */
 	bool etc_made;				/* /etc is a directory of ours: they are made in it */
 	ARRAY_OF(const char *) proc_ro;		/* below /proc: what becomes read-only */
 	ARRAY_OF(struct facts_secret) etc_masked; /* below /etc */
+	int landlock_abi; /* 0: the kernel has none, or it is not switched on */
 	struct facts_object self;		/* the running binary */
 	const char *resolv_conf;		/* the host's text, for network: host; or NULL */
 	const char *hosts;			/* the same */

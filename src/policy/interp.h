@@ -23,3 +23,8 @@ typedef ssize_t interp_read_fn(void *ctx, uint64_t off, void *buf, size_t len);
 /* interp_find() - at most three reads. With anything but INTERP_NONE, @ret holds a text that is not
  * empty, as the file has it. */
 enum interp_kind interp_find(interp_read_fn *read, void *ctx, char ret[PATH_MAX]);
+
+struct facts_object;
+
+/* interp_of_object() - of a held file; INTERP_NONE also when this caller may not read it. */
+enum interp_kind interp_of_object(const struct facts_object *o, char ret[PATH_MAX]);

@@ -69,6 +69,30 @@ bool match_name(const char *pattern, const char *name, size_t len)
 	return true;
 }
 
+bool match_wildcards(const char *pattern, const char *text)
+{
+	const char *star = NULL; /* after the last '*' */
+	const char *back = NULL;
+
+	while (*text != '\0' || *pattern != '\0') {
+		if (*pattern == '*') {
+			star = ++pattern;
+			back = text;
+			continue;
+		}
+		if (*text != '\0' && (*pattern == '?' || *pattern == *text)) {
+			pattern++;
+			text++;
+			continue;
+		}
+		if (star == NULL || *back == '\0')
+			return false;
+		pattern = star;
+		text = ++back;
+	}
+	return true;
+}
+
 bool match_path(const struct profile_path *pattern, const char *path)
 {
 	if (pattern->subtree)

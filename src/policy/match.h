@@ -9,6 +9,8 @@
 
 /* match_name() - one path component against a glob of '*', '?' and [...]; dotfiles match. */
 bool match_name(const char *pattern, const char *name, size_t len);
+/* match_wildcards() - a whole text against '*' (any run, slashes too) and '?' alone. */
+bool match_wildcards(const char *pattern, const char *text);
 /* match_path() - a canonical path against a rule's pattern. */
 bool match_path(const struct profile_path *pattern, const char *path);
 /* match_tree() - the pattern covers everything that a mount of @path grants. */

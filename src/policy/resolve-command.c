@@ -167,5 +167,13 @@ int resolve_command(struct arena *a, const struct resolve_input *in, struct reso
 	if (!ret->file.found && check_outside(a, in, in->argv[0], err) != 0)
 		return -1;
 	resolve_patterns(a, in, ret);
+	if (in->profile->sandbox.any_command)
+		return 0;
+	if (resolve_programs(a, in, ret, err) != 0)
+		return -1;
+	ret->unlisted = ret->file.found && !resolve_is_listed(ret, &ret->file.id);
+	if (ret->unlisted)
+		return err_set(err, ERR_OUTSIDE, 0, "'%s' is none of the sandbox's commands",
+			       in->argv[0]);
 	return 0;
 }

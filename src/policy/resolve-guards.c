@@ -147,6 +147,41 @@ static int guard_dir_traps(struct guards *g, size_t root, const char *name, stru
 	return 0;
 }
 
+static bool is_lent(const struct guards *g, const char *at)
+{
+	const struct facts *f = g->in->facts;
+
+	for (size_t i = 0; i < f->lent_sockets.n; i++) {
+		if (strcmp(f->lent_sockets.v[i].at, at) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A socket or a FIFO is a way to a process outside, and a read-only mount does not close it. */
+static int guard_sockets(struct guards *g, size_t root, struct err *err)
+{
+	const struct facts_root *fr = &g->in->facts->roots.v[root];
+	facts_names_found found = { 0 };
+	int r = facts_sockets_find(g->arena, fr->object.fd, &found);
+
+	if (r == -E2BIG)
+		return err_set_at(err, ERR_PROFILE, fr->root->pos.file, fr->root->pos.line,
+				  fr->root->pos.col,
+				  "root '%s' holds more than 262144 names in its two top levels: "
+				  "too many to look for sockets there; name a narrower directory",
+				  fr->root->path);
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r, "looking for sockets at the top of root '%s'",
+			       fr->root->path);
+	for (size_t i = 0; i < found.n; i++) {
+		if (!is_lent(g, path_join(g->arena, fr->root->at, found.v[i])) &&
+		    guard_entry(g, root, found.v[i], GUARD_HIDE, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int guard_root(struct guards *g, size_t root, struct err *err)
 {
 	const struct facts_root *fr = &g->in->facts->roots.v[root];
@@ -267,7 +302,9 @@ int resolve_guards(struct arena *a, const struct resolve_input *in, struct resol
 		const struct facts_root *fr = &f->roots.v[i];
 
 		if (fr->present && in->access[i].read && S_ISDIR(fr->object.mode) &&
-		    guard_root(&g, i, err) != 0)
+		    (guard_root(&g, i, err) != 0 ||
+		     (in->profile->sandbox.unix_sockets == PROFILE_UNIX_PRIVATE &&
+		      guard_sockets(&g, i, err) != 0)))
 			return -1;
 	}
 	for (size_t i = 0; i < in->profile->files.n; i++) {

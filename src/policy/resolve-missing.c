@@ -27,8 +27,7 @@ static ssize_t read_file(void *ctx, uint64_t off, void *buf, size_t len)
 	return n;
 }
 
-/* What the held file names; INTERP_NONE also when this caller may not read it. */
-static enum interp_kind interp_of(const struct facts_object *o, char ret[PATH_MAX])
+enum interp_kind interp_of_object(const struct facts_object *o, char ret[PATH_MAX])
 {
 	char link[64];
 	FD_AUTO fd = -1;
@@ -65,7 +64,7 @@ bool resolve_missing(struct arena *a, const struct view *view, const char *workd
 			return true;
 		}
 		if (r == VIEW_FOUND && t.object.fd >= 0)
-			kind = interp_of(&t.object, text);
+			kind = interp_of_object(&t.object, text);
 		view_target_close(&t);
 		if (kind == INTERP_NONE)
 			return false;

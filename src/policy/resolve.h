@@ -24,10 +24,28 @@ struct guard {
 	struct file_id id;
 };
 
+/* A file that execve(2) may open as a program. */
+struct resolved_program {
+	const char *path; /* canonical virtual path */
+	struct file_id id;
+	bool listed; /* the profile lists it; else it is the interpreter of a script that is */
+};
+
+/* A loader of such programs. */
+struct resolved_loader {
+	const char *path; /* canonical virtual path */
+	struct file_id id;
+	unsigned char *image; /* what is shown in its place: see loader_seal() */
+	size_t len;
+};
+
 struct resolved {
+	ARRAY_OF(struct resolved_program) programs; /* with sandbox.any_command: empty, and no limit */
+	ARRAY_OF(struct resolved_loader) loaders;
 	ARRAY_OF(struct guard) guards; /* sorted, parents first; none below a hidden directory */
 	const char *workdir;	       /* virtual path, exists in the view */
 	const char *exe;	       /* path for execve; NULL: a bare name that PATH does not have */
+	bool unlisted;	       /* the executable is none of the profile's commands */
 	const char *exe_canonical;     /* where it leads in the view, or NULL */
 	struct command_file file;
 	struct command_file *pattern_files;
@@ -47,9 +65,16 @@ struct resolve_input {
 
 /* resolve_command() - workdir, executable, files of the rules' command words.
  * ERR_OUTSIDE: the working directory or an executable that exists on the host is not in the
- * sandbox. */
+ * sandbox, or it is none of the profile's commands. */
 MUST_CHECK int resolve_command(struct arena *a, const struct resolve_input *in, struct resolved *ret,
 			       struct err *err);
+
+/* resolve_programs() - the files that the profile's commands name, and what those need to start.
+ * ERR_HOST without Landlock; ERR_PROFILE for a file that programs may write to. */
+MUST_CHECK int resolve_programs(struct arena *a, const struct resolve_input *in,
+				struct resolved *ret, struct err *err);
+/* resolve_is_listed() - is it one of them, as a command of its own? */
+bool resolve_is_listed(const struct resolved *r, const struct file_id *id);
 
 /* resolve_guards() - traps at the top of each granted root, and agentbox's own files that lie in
  * one. ERR_PROFILE when a file of the control plane cannot be hidden. */

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "policy/decide.h"
+#include "policy/grants.h"
 #include "policy/match.h"
 
 /* A pattern that reaches into a root without covering it says something about a part of a mount.
@@ -82,8 +83,39 @@ static int agent_validate(const struct profile *p, const struct profile_agent *a
 	return 0;
 }
 
+/* What the profile alone shows; the rest is judged when the objects are there. */
+static int grants_validate(const struct profile_sandbox *s, struct err *err)
+{
+	for (size_t i = 0; i < s->devices.n; i++) {
+		const struct profile_name *n = &s->devices.v[i];
+		const char *why =
+			grants_device_refusal(n->name, false, 0, 0, s->nested_sandboxes);
+
+		if (why != NULL)
+			return err_set_at(err, ERR_PROFILE, n->pos.file, n->pos.line, n->pos.col,
+					  "device: %s: %s", n->name, why);
+	}
+	for (size_t i = 0; i < s->sockets.n; i++) {
+		const struct profile_name *n = &s->sockets.v[i];
+		const char *why = grants_socket_refusal(n->name);
+
+		if (why != NULL)
+			return err_set_at(err, ERR_PROFILE, n->pos.file, n->pos.line, n->pos.col,
+					  "socket: %s: %s", n->name, why);
+	}
+	if (s->nested_sandboxes && !s->any_command)
+		return err_set_at(err, ERR_PROFILE, s->commands_pos.file, s->commands_pos.line,
+				  s->commands_pos.col,
+				  "'commands' needs Landlock, and 'nested_sandboxes: true' (line %u) "
+				  "turns it off: keep one of them",
+				  s->nested_pos.line);
+	return 0;
+}
+
 int policy_validate(const struct profile *p, struct err *err)
 {
+	if (grants_validate(&p->sandbox, err) != 0)
+		return -1;
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
 		const struct profile_agent *agent = &p->permissions.agents.v[i];
 

@@ -12,6 +12,9 @@ static const char *const network_words[] = {
 static const char *const preset_words[] = {
 	[PROFILE_PRESET_STRICT] = "strict", [PROFILE_PRESET_DEFAULT] = "default"
 };
+static const char *const unix_words[] = {
+	[PROFILE_UNIX_NONE] = "none", [PROFILE_UNIX_PRIVATE] = "private"
+};
 static const char *const verdict_words[] = {
 	[PROFILE_DENY] = "deny", [PROFILE_INTERRUPT] = "interrupt", [PROFILE_ALLOW] = "allow"
 };
@@ -123,6 +126,19 @@ static json_t *syscalls_json(const struct profile_sandbox *s)
 	return o;
 }
 
+/* null: every program. */
+static json_t *commands_json(const struct profile_sandbox *s)
+{
+	json_t *list;
+
+	if (s->any_command)
+		return need(json_null());
+	list = need(json_array());
+	for (size_t i = 0; i < s->commands.n; i++)
+		append(list, json_text(s->commands.v[i].text));
+	return list;
+}
+
 json_t *profile_sandbox_json(const struct profile *p)
 {
 	const struct profile_sandbox *s = &p->sandbox;
@@ -146,6 +162,11 @@ json_t *profile_sandbox_json(const struct profile *p)
 	json_put(o, "env", env_json(s));
 	json_put(o, "network", json_text(network_words[s->network]));
 	json_put(o, "syscalls", syscalls_json(s));
+	json_put(o, "commands", commands_json(s));
+	json_put(o, "devices", names_json(s->devices.v, s->devices.n));
+	json_put(o, "sockets", names_json(s->sockets.v, s->sockets.n));
+	json_put(o, "unix_sockets", json_text(unix_words[s->unix_sockets]));
+	json_put(o, "nested_sandboxes", json_boolean(s->nested_sandboxes));
 	json_put(o, "limits", limits);
 	json_put(o, "hostname", json_text(s->hostname));
 	return o;

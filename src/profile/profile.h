@@ -106,6 +106,19 @@ struct profile_tree {
 	struct profile_pos pos;
 };
 
+/* An entry of `commands`: a name, looked for in the sandbox's PATH, or an absolute path as seen
+ * inside; '*' and '?' in a name or in the last part of a path. */
+struct profile_program {
+	const char *text;
+	bool is_pattern;
+	struct profile_pos pos;
+};
+
+enum profile_unix {
+	PROFILE_UNIX_NONE = 0, /* no AF_UNIX socket at all, but pairs */
+	PROFILE_UNIX_PRIVATE,  /* those that lie in a root at the start are masked */
+};
+
 enum profile_network {
 	PROFILE_NETWORK_NONE = 0,
 	PROFILE_NETWORK_HOST,
@@ -141,6 +154,14 @@ struct profile_sandbox {
 	profile_names env_pass; /* names or globs */
 	ARRAY_OF(struct profile_env) env_set;
 	profile_names env_deny;
+	bool any_command; /* key absent: whatever is there and executable */
+	ARRAY_OF(struct profile_program) commands;
+	struct profile_pos commands_pos;
+	profile_names devices; /* canonical paths below /dev */
+	profile_names sockets; /* host paths, the same inside */
+	enum profile_unix unix_sockets;
+	bool nested_sandboxes;
+	struct profile_pos nested_pos;
 	enum profile_network network;
 	struct profile_pos network_pos;
 	enum profile_preset syscalls_preset;

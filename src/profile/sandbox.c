@@ -246,6 +246,17 @@ static int parse_runtime(struct schema_ctx *c, const struct schema_row *row,
 	return schema_parse_word(c, row, p, &only);
 }
 
+static const struct schema_word unix_words[] = { { "private", PROFILE_UNIX_PRIVATE }, { NULL, 0 } };
+
+static int parse_nested(struct schema_ctx *c, const struct schema_row *row,
+			const struct yaml_pair *p, void *field)
+{
+	struct profile_sandbox *s = field;
+
+	s->nested_pos = schema_pos(c, p->value);
+	return schema_parse_bool(c, row, p, &s->nested_sandboxes);
+}
+
 static int parse_network(struct schema_ctx *c, const struct schema_row *row,
 			 const struct yaml_pair *p, void *field)
 {
@@ -342,6 +353,29 @@ static const struct schema_row rows[] = {
 	  .sub = &block_syscalls_map,
 	  .type = "map",
 	  .help = "the system call filter, which is always there" },
+	{ .key = "devices",
+	  .parse = block_parse_devices,
+	  .offset = offsetof(struct profile_sandbox, devices),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of paths",
+	  .help = "character devices of the host" },
+	{ .key = "sockets",
+	  .parse = block_parse_sockets,
+	  .offset = offsetof(struct profile_sandbox, sockets),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of host paths",
+	  .help = "Unix sockets of the host, at the same path inside" },
+	{ .key = "unix_sockets",
+	  .parse = schema_parse_word,
+	  .offset = offsetof(struct profile_sandbox, unix_sockets),
+	  .words = unix_words,
+	  .type = "word",
+	  .help = "private (default): sockets and FIFOs at the top of a root are masked" },
+	{ .key = "nested_sandboxes",
+	  .parse = parse_nested,
+	  .type = "true or false",
+	  .help = "programs inside may make user namespaces; then there is no Landlock (default "
+		  "false)" },
 	{ .key = "limits",
 	  .parse = schema_parse_map,
 	  .sub = &limits_map,
@@ -392,6 +426,10 @@ int block_parse_sandbox(struct schema_ctx *c, const struct schema_row *row,
 	s->base = PROFILE_BASE_HOST;
 	s->base_pos = s->pos;
 	s->network_pos = s->pos;
+	s->nested_pos = s->pos;
+	s->commands_pos = s->pos;
+	s->any_command = true;
+	s->unix_sockets = PROFILE_UNIX_PRIVATE;
 	s->workdir_pos = s->pos;
 	s->syscalls_pos = s->pos;
 	s->syscalls_preset = PROFILE_PRESET_DEFAULT;

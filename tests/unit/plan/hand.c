@@ -115,6 +115,7 @@ static void fill_system(struct hand *h, const struct hand_options *o)
 	}
 	/* A host without a terminal device. */
 	h->facts.devices[5].object.fd = -1;
+	h->facts.landlock_abi = o->no_landlock ? 0 : 7;
 	h->facts.resolv_conf = "nameserver 192.0.2.1\n";
 	h->facts.hosts = "127.0.0.1 localhost host\n";
 	for (size_t i = 0; o->secrets != NULL && o->secrets[i] != NULL; i++) {
@@ -155,6 +156,45 @@ static void fill_roots(struct hand *h, const struct hand_options *o)
 		if (h->agent != NULL)
 			policy_root_access(h->profile, h->agent, root, file, &h->access[i]);
 	}
+}
+
+static void lend(struct hand *h, const profile_names *names, facts_grants *ret, uint64_t ino,
+		 uint32_t mode)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		struct facts_grant *g = array_push(&h->arena, ret);
+
+		g->at = names->v[i].name;
+		object_fill(&g->object, g->at, ino + i, mode);
+	}
+}
+
+static void fill_lent(struct hand *h)
+{
+	const struct profile_sandbox *s = &h->profile->sandbox;
+
+	lend(h, &s->devices, &h->facts.lent_devices, 600, S_IFCHR | 0660);
+	lend(h, &s->sockets, &h->facts.lent_sockets, 700, S_IFSOCK | 0777);
+}
+
+/* What resolve_programs() would have found: a program, a script's interpreter, their loader. */
+static void fill_programs(struct hand *h)
+{
+	static unsigned char image[] = "sealed";
+	static const struct resolved_program programs[] = {
+		{ "/usr/bin/true", { .ino = 801, .type = S_IFREG }, true },
+		{ "/usr/bin/python3.11", { .ino = 802, .type = S_IFREG }, false },
+	};
+
+	if (h->profile->sandbox.any_command)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		*array_push(&h->arena, &h->resolved.programs) = programs[i];
+	*array_push(&h->arena, &h->resolved.loaders) =
+		(struct resolved_loader){ .path = "/usr/lib/ld.so",
+					  .id = { .ino = 803, .type = S_IFREG },
+					  .image = image,
+					  .len = sizeof(image) };
 }
 
 static void fill_caller(struct hand *h, enum hand_caller caller)
@@ -230,7 +270,9 @@ void hand_facts(struct hand *h, const struct hand_options *o)
 	fill_caller(h, o->caller);
 	fill_system(h, o);
 	fill_roots(h, o);
+	fill_lent(h);
 	fill_resolved(h, o);
+	fill_programs(h);
 	h->rq = (struct plan_request){
 		.profile = h->profile,
 		.facts = &h->facts,

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "sys/landlock.h"
 
 #define BROKEN(h, i, what)                                                                         \
 	arena_printf(&(h)->arena, "op %u at %s: %s", (unsigned)(i), (h)->plan->ops[i].at, what)
@@ -23,7 +24,8 @@ static bool is_mounted(enum plan_op_kind kind)
 static bool is_staged(const char *path)
 {
 	return path != NULL &&
-	       (path_covers("/proc/own", path) || path_covers("/proc/scratch", path));
+	       (path_covers("/proc/own", path) || path_covers("/proc/scratch", path) ||
+		path_covers("/proc/loader", path));
 }
 
 /* Was @path made, or does it lie in something that was mounted, before op @i? */
@@ -130,6 +132,8 @@ static const char *tree_broken(struct hand *h, uint32_t i)
 			return BROKEN(h, i, "the agent may not read this root");
 		if ((s->attrs & safe) != safe)
 			return BROKEN(h, i, "a root without nosuid and nodev");
+		if (h->plan->only_commands && (s->attrs & (PLAN_ATTR_RO | PLAN_ATTR_NOEXEC)) == 0)
+			return BROKEN(h, i, "writable and not noexec beside commands");
 		if (((s->attrs & PLAN_ATTR_RO) == 0) != h->access[k].write)
 			return BROKEN(h, i, "a root writable or not against the agent's rights");
 		if (root->root->mode == PROFILE_MODE_RO && (s->attrs & PLAN_ATTR_RO) == 0)
@@ -165,6 +169,8 @@ static const char *attrs_broken(struct hand *h, uint32_t i)
 	if ((o->attrs & PLAN_ATTR_RO) == 0 && !path_covers("/proc/scratch", o->from) &&
 	    strcmp(o->from, o->at) != 0)
 		return BROKEN(h, i, "a writable bind");
+	if (h->plan->only_commands && (o->attrs & (PLAN_ATTR_RO | PLAN_ATTR_NOEXEC)) == 0)
+		return BROKEN(h, i, "writable and not noexec beside commands");
 	if (path_covers("/proc/own", o->from) &&
 	    (o->attrs & (PLAN_ATTR_RO | PLAN_ATTR_NOEXEC)) != (PLAN_ATTR_RO | PLAN_ATTR_NOEXEC))
 		return BROKEN(h, i, "a file of ours that is not ro, noexec");
@@ -178,6 +184,8 @@ static const char *place_broken(struct hand *h, uint32_t i)
 	};
 	const char *at = h->plan->ops[i].at;
 
+	if (h->plan->ops[i].from != NULL && path_covers("/proc/loader", h->plan->ops[i].from))
+		return NULL;
 	for (size_t k = 0; k < ARRAY_SIZE(own); k++) {
 		if (path_covers(own[k], at))
 			return NULL;
@@ -212,6 +220,36 @@ static const char *roots_broken(struct hand *h)
 	return NULL;
 }
 
+/* A right to write is for what is writable; nothing is said twice; nothing that is not handled. */
+static const char *landlock_broken(struct hand *h)
+{
+	static const char *const writable[] = { "/tmp",     "/var/tmp", "/home/agent",
+						"/dev/shm", "/dev/pts", "/proc" };
+	const struct plan_landlock *ll = &h->plan->landlock;
+
+	if (ll->fs == 0)
+		return ll->n_rules == 0 && !h->plan->only_commands ? NULL : "rules of no Landlock";
+	if (h->plan->nested)
+		return "Landlock around nested sandboxes";
+	for (uint32_t i = 0; i < ll->n_rules; i++) {
+		const struct plan_landlock_rule *r = &ll->rules[i];
+		size_t k = 0;
+		bool may = r->access == SYS_LANDLOCK_EXECUTE || strncmp(r->at, "/dev/", 5) == 0;
+
+		if (r->access == 0 || (r->access & ~ll->fs) != 0)
+			return arena_printf(&h->arena, "landlock rule at %s: not handled", r->at);
+		for (size_t j = 0; j < ARRAY_SIZE(writable); j++)
+			may = may || strcmp(writable[j], r->at) == 0;
+		if (!may && (root_at(h, r->at, &k) == NULL || !h->access[k].write))
+			return arena_printf(&h->arena, "landlock rule at %s: not writable", r->at);
+		for (uint32_t j = 0; j < i; j++) {
+			if (strcmp(ll->rules[j].at, r->at) == 0)
+				return arena_printf(&h->arena, "two landlock rules at %s", r->at);
+		}
+	}
+	return NULL;
+}
+
 const char *invariants_broken(struct hand *h)
 {
 	static const char *(*const rules[])(struct hand * h,
@@ -229,7 +267,8 @@ const char *invariants_broken(struct hand *h)
 		if (p->ops[i].kind <= PLAN_OP_NONE || p->ops[i].kind >= PLAN_OP_MAX)
 			return BROKEN(h, i, "no such op");
 		procs += p->ops[i].kind == PLAN_OP_PROC;
-		scratches += p->ops[i].kind == PLAN_OP_TMPFS;
+		scratches += p->ops[i].kind == PLAN_OP_TMPFS &&
+			     strcmp(p->ops[i].at, "/proc/loader") != 0;
 		for (size_t k = 0; k < ARRAY_SIZE(rules); k++) {
 			const char *why = rules[k](h, i);
 
@@ -242,5 +281,7 @@ const char *invariants_broken(struct hand *h)
 	/* The allowance is for all of it together. */
 	if (scratches != 1)
 		return "not exactly one scratch";
+	if (landlock_broken(h) != NULL)
+		return landlock_broken(h);
 	return roots_broken(h);
 }

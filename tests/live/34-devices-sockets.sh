@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# devices and sockets of the host, one by one; sockets and FIFOs in roots are masked; a second run
+# after a first one that planted links and sockets. DESIGN 3.1; R050, R080, E17; KERNEL 0.4; P95.
+. "$(dirname "$0")/lib.sh" || exit 1
+as_callers
+
+serve() { # PATH...: a listener on each, until the test ends
+	py -c 'import os, socket, sys, time
+keep = []
+for p in sys.argv[1:]:
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(p)
+    os.chmod(p, 0o777)
+    s.listen(16)
+    keep.append(s)
+open(sys.argv[1] + ".up", "w")
+time.sleep(100)' "$@" &
+	servers+=($!)
+	wait_for 5 test -e "$1.up"
+	rm -f "$1.up"
+}
+servers=()
+trap 'kill "${servers[@]}" 2>/dev/null' EXIT
+
+# --- sockets one by one
+mkdir "$T/s" "$T/s/agent-dir"
+serve "$T/s/app.sock" "$T/s/other.sock" "$T/s/docker.sock" "$T/s/S.gpg-agent"
+ln -s docker.sock "$T/s/innocent.sock"
+ln -s app.sock "$T/s/link.sock"
+outside Y "the socket" connect-unix "$T/s/app.sock"
+inside N "not lent" connect-unix "$T/s/app.sock"
+base_profile "sockets: [$T/s/app.sock]"
+inside Y "lent, at its own path" connect-unix "$T/s/app.sock"
+inside ENOENT "the one beside it" connect-unix "$T/s/other.sock"
+inside N "its name cannot be taken away" unlink "$T/s/app.sock"
+check "and is there" test -S "$T/s/app.sock"
+base_profile "sockets: [$T/s/link.sock]"
+inside Y "through a link" connect-unix "$T/s/link.sock"
+refuse() { # SOCKET PATTERN DESCRIPTION
+	base_profile "sockets: [$1]"
+	expect_rc 125 "$3" ab -- true
+	like "$(cat "$T/err")" "base.yaml:[0-9]+:[0-9]+: socket: .*$2" "and says why"
+}
+refuse "$T/s/docker.sock" "starts containers" "a container runtime"
+refuse "$T/s/innocent.sock" "starts containers" "a link to one"
+refuse "$T/s/S.gpg-agent" "keys" "an agent of keys"
+refuse /run/dbus/system_bus_socket "outside the sandbox" "the system bus, there or not"
+refuse /tmp/.X11-unix/X0 "screen" "a screen"
+refuse "$T/s/none.sock" "does not exist" "an absent one"
+refuse "$T/base.yaml" "is no socket" "a file"
+
+# --- sockets in roots
+mkdir -p "$WS/d/e"
+serve "$WS/docker.sock" "$WS/d/second.sock" "$WS/d/e/third.sock"
+mkfifo "$WS/fifo" "$T/bin/fifo"
+serve "$T/bin/ro.sock"
+base_profile
+for s in "$WS/docker.sock" "$WS/d/second.sock" "$T/bin/ro.sock"; do
+	outside Y "$s" connect-unix "$s"
+	inside N "$s" connect-unix "$s"
+done
+inside Y "below the two levels it is not found (what the schema says)" connect-unix "$WS/d/e/third.sock"
+expect_rc 1 "a root with a runtime's socket: it is none inside (R050)" ab -- test -S "$WS/docker.sock"
+for f in "$WS/fifo" "$T/bin/fifo"; do
+	timeout 5 cat "$f" >"$T/fifo.out" &
+	reader=$!
+	ab -- timeout 1 sh -c "echo leak >$f" >/dev/null 2>&1
+	kill "$reader" 2>/dev/null
+	wait "$reader" 2>/dev/null
+	is "$(cat "$T/fifo.out")" "" "$f: nothing gets through"
+done
+inside N "a masked one cannot be removed" unlink "$WS/docker.sock"
+inside N "nor its directory moved" rename "$WS/d" "$WS/d2"
+check "the host has it" test -S "$WS/docker.sock"
+expect_rc 0 "programs make and use their own" ab -- "$PYTHON" -I -c 'import os, socket
+for p in ("own.sock", "/tmp/own.sock"):
+    s, c = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    s.bind(p); s.listen(1); c.connect(p); os.unlink(p)
+a, b = socket.socketpair(); a.send(b"x"); b.recv(1)'
+base_profile "sockets: [$WS/docker2.sock]"
+serve "$WS/lent.sock"
+base_profile "sockets: [$WS/lent.sock]"
+inside Y "one in a root that is lent is not masked" connect-unix "$WS/lent.sock"
+
+# --- a second run after a first one that planted what it could
+kill "${servers[@]}" 2>/dev/null
+servers=()
+rm -rf "${WS:?}"/* "$T/bin/ro.sock" "$T/bin/fifo"
+serve "$T/s/victim.sock"
+echo secret >"$T/secret"
+base_profile
+cat >"$T/bin/plant" <<'SH'
+#!/bin/sh
+ln -s /proc/1/root/etc/shadow .netrc
+ln -s "$1/secret" .env
+ln -s / .git
+ln -s "$1/s/victim.sock" docker.sock
+ln -s /dev/mem mem
+ln -s .. up
+mkfifo fifo .envrc
+mkdir d && ln -s "$1/secret" d/link && mkfifo d/fifo
+python3 -c 'import socket
+for p in (".npmrc", "x.sock", "d/y.sock"): socket.socket(socket.AF_UNIX).bind(p)'
+exit 0
+SH
+chmod 755 "$T/bin/plant"
+expect_rc 0 "a first run plants links, FIFOs and sockets" ab -- "$T/bin/plant" "$T"
+check "they are there" test -p "$WS/fifo" -a -S "$WS/x.sock" -a -L "$WS/.env" -a -L "$WS/.git"
+expect_rc 0 "a second run starts" ab -- true
+for f in .env d/link .netrc up/secret; do
+	expect_rc 0 "$f leads nowhere" ab -- sh -c "! cat '$f' 2>/dev/null | grep -q ."
+done
+outside Y "the socket behind a planted link (control)" connect-unix "$WS/docker.sock"
+inside N "it is not reached" connect-unix "$WS/docker.sock"
+for f in x.sock d/y.sock fifo d/fifo .envrc .npmrc; do
+	expect_rc 0 "$f is no longer a way out" ab -- sh -c "test ! -S $f && test ! -p $f"
+done
+expect_rc 0 "nor does it stop with a socket as working directory's neighbour" ab --workdir "$WS" -- ls
+is "$(cat "$T/secret")" secret "the host's file is as it was"
+
+# --- devices
+base_profile
+device=
+for d in /dev/kvm /dev/hwrng /dev/dri/renderD128 /dev/snd/timer; do
+	[ -c "$d" ] && [ -z "$device" ] && device=$d
+done
+if [ -n "$device" ]; then
+	inside ENOENT "$device: not lent" exists "$device"
+	base_profile "devices: [$device, /dev/null]"
+	inside Y "$device: lent" exists "$device"
+	expect_rc 0 "as a device" ab -- test -c "$device"
+	out=$("$PROBE" read "$device" 2>/dev/null | cut -d' ' -f1)
+	[ "$CALLER" = root ] || inside "$([ "${out:-}" = ok ] && echo Y || echo N)" \
+		"$device: the host's permissions hold" open-write "$device"
+	[ "$CALLER" = root ] && [ "$(stat -c %a "$device")" = 600 ] &&
+		inside EACCES "$device: root's own is not for the mapped identity" open-write "$device"
+	inside N "its node cannot be changed" chmod "$device" 777
+	inside N "nor removed" unlink "$device"
+else
+	note "no harmless device on this machine"
+fi
+no_device() { # PATH PATTERN
+	base_profile "devices: [$1]"
+	expect_rc 125 "$1" ab -- true
+	like "$(cat "$T/err")" "base.yaml:[0-9]+:[0-9]+: device: $1: .*$2" "and says why"
+}
+for d in /dev/mem /dev/kmem /dev/port /dev/net/tun /dev/vsock /dev/loop-control; do
+	no_device "$d" "."
+done
+[ -e /dev/loop0 ] && no_device /dev/loop0 "disks"
+[ -b /dev/vda ] && no_device /dev/vda "no character device"
+[ -L /dev/fd ] && no_device /dev/fd "link"
+no_device /dev/agentbox-none "does not exist"
+no_sandbox_left "nothing is left"
+done_testing

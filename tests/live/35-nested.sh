@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# nested_sandboxes: off, no user namespace inside; on, bwrap and unshare work there, and the
+# result says what is given up. DESIGN 3.1; KERNEL C2; E3, P79-P81.
+. "$(dirname "$0")/lib.sh" || exit 1
+as_callers
+
+# --- off
+outside Y "a user namespace" unshare-user
+inside N "none inside" unshare-user
+out=$(ab -- unshare -Urpf --mount-proc echo made 2>&1)
+unlike "$out" '^made' "nor by unshare"
+like "$out" 'No space left|not permitted' "ENOSPC or EPERM ($out)"
+expect_rc '1|125|126|127' "nor a sandbox in the sandbox" ab -- unshare -U true
+expect_out 0 "the limit cannot be raised" ab -- sh -c \
+	'echo 100 >/proc/sys/user/max_user_namespaces; cat /proc/sys/user/max_user_namespaces'
+inside N "mount" mount-tmpfs /tmp
+# E3: the calls of the new mount API, which older filters forgot
+expect_out "" "none of the mount calls does anything" ab -- "$PYTHON" -I -c 'import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+calls = {"move_mount": (429, -1, b"/", -1, b"/tmp", 0), "fsopen": (430, b"tmpfs", 0),
+    "fspick": (433, -100, b"/tmp", 0), "open_tree": (428, -100, b"/tmp", 1),
+    "mount_setattr": (442, -100, b"/tmp", 0, b"\0" * 32, 32), "unshare": (272, 0x20000),
+    "setns": (308, 0, 0), "pivot_root": (155, b"/tmp", b"/tmp"), "mount": (165, b"x", b"/tmp", b"tmpfs", 0, 0),
+    "umount2": (166, b"/tmp", 2), "chroot": (161, b"/tmp"), "unshare-user": (272, 0x10000000)}
+import os
+for name, call in calls.items():
+    if os.uname().machine == "x86_64" and libc.syscall(*call) != -1: print(name)'
+
+# --- on
+base_profile "nested_sandboxes: true"
+if [ "$CALLER" = root ]; then
+	rc=0
+	ab -- true >/dev/null 2>"$T/err" || rc=$?
+	if [ "$rc" = 125 ] && grep -q 'not for kernel uid 0' "$T/err"; then
+		pass "refused for kernel uid 0"
+		done_testing
+	fi
+fi
+ab --json -- true >"$T/json"
+json_is "$T/json" "o['mechanisms']['nested_sandboxes'] and o['mechanisms']['landlock'] == 'none'" \
+	"the result says so, and that there is no Landlock"
+inside Y "a user namespace" unshare-user
+expect_rc 0 "with a proc of its own" ab -- unshare -Urpf --mount-proc true
+expect_out 1 "in which it is the first" ab -- unshare -Urpf --mount-proc sh -c 'readlink /proc/self >/dev/null; echo $$'
+expect_rc 0 "and a tmpfs" ab -- unshare -Urm sh -c 'mount -t tmpfs x /tmp && echo y >/tmp/z'
+if command -v bwrap >/dev/null; then
+	expect_rc 0 "bwrap" ab -- bwrap --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --unshare-all true
+else
+	note "no bwrap on this machine"
+fi
+echo s >"$WS/.env"
+expect_rc 0 "masks hold for the owner of a namespace inside" ab -- unshare -Urm sh -c \
+	"! grep -q s $WS/.env; umount $WS/.env 2>/dev/null; ! grep -q s $WS/.env"
+rm -f "$WS/.env"
+inside N "the base stays read-only" write /etc/agentbox-live x
+expect_rc 0 "also to it" ab -- unshare -Urm sh -c \
+	'! mount -o remount,rw,bind /usr 2>/dev/null && ! touch /usr/x 2>/dev/null'
+expect_rc 0 "the kernel's own settings too" ab -- unshare -Ur sh -c \
+	'! echo x 2>/dev/null >/proc/sys/kernel/core_pattern && ! echo h 2>/dev/null >/proc/sysrq-trigger'
+no_sandbox_left "nothing is left"
+done_testing
