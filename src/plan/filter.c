@@ -13,10 +13,9 @@ const char *plan_filter_preset(const struct plan *p)
 static void deny_build(struct plan_builder *b, struct plan *p)
 {
 	const struct profile_sandbox *s = &b->rq->profile->sandbox;
+	bool no_unix = s->unix_sockets == PROFILE_UNIX_NONE;
 	struct filter_program deny;
 	uint16_t *numbers;
-
-	bool no_unix = s->unix_sockets == PROFILE_UNIX_NONE;
 
 	if (s->syscalls_deny.n == 0 && !no_unix)
 		return;
