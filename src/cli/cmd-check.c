@@ -165,8 +165,8 @@ static int check_command(struct arena *a, struct check *c, char *const *environ_
 	policy_decide(ctx->profile, ctx->agent, &rq, &c->decision);
 	if (c->decision.verdict == PROFILE_ALLOW && outside.set)
 		deny(c, "sandbox", "sandbox_deny",
-		     resolved.unlisted ? "none of the sandbox's commands" :
-					 "outside what the sandbox grants");
+		     resolved.unlisted ? "none of the sandbox's commands"
+				       : "outside what the sandbox grants");
 	return 0;
 }
 

@@ -61,9 +61,9 @@ static void decide(struct prepared *p, const struct prepare_input *in, struct er
 		.pattern_files = p->resolved.pattern_files,
 		.n_pattern_files = p->resolved.n_pattern_files,
 	};
-	struct request rq = {
-		.action = ACTION_RUN_COMMAND, .kind = REQUEST_COMMAND, .command = &command
-	};
+	struct request rq = { .action = ACTION_RUN_COMMAND,
+			      .kind = REQUEST_COMMAND,
+			      .command = &command };
 
 	policy_decide(p->context.profile, p->context.agent, &rq, &p->decision);
 	p->decided = true;
@@ -71,8 +71,8 @@ static void decide(struct prepared *p, const struct prepare_input *in, struct er
 		p->decision.verdict = PROFILE_DENY;
 		p->decision.layer = "sandbox";
 		p->decision.code = "sandbox_deny";
-		p->decision.reason = p->resolved.unlisted ? "none of the sandbox's commands" :
-							    "outside the sandbox";
+		p->decision.reason = p->resolved.unlisted ? "none of the sandbox's commands"
+							  : "outside the sandbox";
 	}
 }
 

@@ -69,12 +69,12 @@ int plan_compile(struct arena *a, struct arena *scratch, const struct plan_reque
 	p->nested = rq->profile->sandbox.nested_sandboxes;
 	p->only_commands = !rq->profile->sandbox.any_command;
 	if (p->nested && rq->ids.identity == PLAN_IDENTITY_ROOT)
-		return err_set_at(err, ERR_PROFILE, rq->profile->sandbox.nested_pos.file,
-				  rq->profile->sandbox.nested_pos.line,
-				  rq->profile->sandbox.nested_pos.col,
-				  "'nested_sandboxes: true' is not for kernel uid 0, and this host "
-				  "offers no other identity to a root caller here: call agentbox as "
-				  "an ordinary user");
+		return err_set_at(
+			err, ERR_PROFILE, rq->profile->sandbox.nested_pos.file,
+			rq->profile->sandbox.nested_pos.line, rq->profile->sandbox.nested_pos.col,
+			"'nested_sandboxes: true' is not for kernel uid 0, and this host "
+			"offers no other identity to a root caller here: call agentbox as "
+			"an ordinary user");
 	plan_mounts_build(&b);
 	if (b.ops.n > PLAN_OPS_MAX || b.sources.n > PLAN_SOURCES_MAX)
 		return err_set(err, ERR_PROFILE, 0,

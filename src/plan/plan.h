@@ -20,7 +20,7 @@ struct sock_filter; /* linux/filter.h */
 
 /* Bounds of one plan; plan_compile() refuses what does not fit. */
 #define PLAN_SOURCES_MAX 4096
-#define PLAN_OPS_MAX 32768
+#define PLAN_OPS_MAX     32768
 
 /* Attributes of a mount, added to what the source has; nothing is ever taken away. */
 enum plan_attr {
@@ -37,21 +37,22 @@ struct plan_source {
 	const char *path; /* canonical host path */
 	struct file_id id;
 	unsigned attrs; /* enum plan_attr */
-	int tree_fd;	/* detached tree made by the supervisor, or -1; not part of the hash */
-	bool idmapped;	/* tree_fd carries an id mapping */
+	int tree_fd;    /* detached tree made by the supervisor, or -1; not part of the hash */
+	bool idmapped;  /* tree_fd carries an id mapping */
 };
 
 enum plan_op_kind {
 	PLAN_OP_NONE = 0, /* never valid */
-	PLAN_OP_MKDIR,	  /* at, mode: a directory on a file system of ours */
-	PLAN_OP_FILE,	  /* at, mode, data: a new file on a file system of ours */
+	PLAN_OP_MKDIR,    /* at, mode: a directory on a file system of ours */
+	PLAN_OP_FILE,     /* at, mode, data: a new file on a file system of ours */
 	PLAN_OP_SYMLINK,  /* at, data: its text */
-	PLAN_OP_TREE,	  /* at, source: attach the clone of a source */
-	PLAN_OP_TMPFS,	  /* at, mode, bytes, inodes, attrs */
-	PLAN_OP_DEVPTS,	  /* at: a new instance, ptmxmode 0666 */
-	PLAN_OP_PROC,	  /* at: the proc made before the old root went away */
-	PLAN_OP_BIND,	  /* at, from: clone a part of the new tree (recursive) onto a place in it, attrs */
-	PLAN_OP_WRITE,	  /* at, data: write a kernel file and read it back (a sysctl) */
+	PLAN_OP_TREE,     /* at, source: attach the clone of a source */
+	PLAN_OP_TMPFS,    /* at, mode, bytes, inodes, attrs */
+	PLAN_OP_DEVPTS,   /* at: a new instance, ptmxmode 0666 */
+	PLAN_OP_PROC,     /* at: the proc made before the old root went away */
+	PLAN_OP_BIND,     /* at, from: clone a part of the new tree (recursive) onto a place in it,
+			     attrs */
+	PLAN_OP_WRITE,    /* at, data: write a kernel file and read it back (a sysctl) */
 	PLAN_OP_MAX,
 };
 
@@ -63,14 +64,14 @@ struct plan_op {
 	const char *from;
 	const char *data;
 	uint32_t data_len;
-	uint32_t mode;	 /* permission bits */
-	uint32_t source; /* index into sources */
-	unsigned attrs;	 /* enum plan_attr */
-	uint64_t bytes;	 /* tmpfs size, a multiple of 4096 */
-	uint64_t inodes; /* tmpfs nr_inodes */
+	uint32_t mode;       /* permission bits */
+	uint32_t source;     /* index into sources */
+	unsigned attrs;      /* enum plan_attr */
+	uint64_t bytes;      /* tmpfs size, a multiple of 4096 */
+	uint64_t inodes;     /* tmpfs nr_inodes */
 	bool data_elsewhere; /* FILE: on a file system of its own, not in the root */
-	bool over_link;	 /* the last component may be a symbolic link: cover the link itself */
-	bool has_expect; /* the place must still be this object (dev, ino, type) */
+	bool over_link;      /* the last component may be a symbolic link: cover the link itself */
+	bool has_expect;     /* the place must still be this object (dev, ino, type) */
 	struct file_id expect;
 };
 
@@ -80,9 +81,9 @@ struct plan_rlimit {
 };
 
 enum plan_identity {
-	PLAN_IDENTITY_CALLER = 0,     /* ordinary caller: its own kernel uid */
-	PLAN_IDENTITY_ROOT_MAPPED,    /* root caller: an unprivileged kernel uid */
-	PLAN_IDENTITY_ROOT, /* kernel uid 0 without capabilities */
+	PLAN_IDENTITY_CALLER = 0,  /* ordinary caller: its own kernel uid */
+	PLAN_IDENTITY_ROOT_MAPPED, /* root caller: an unprivileged kernel uid */
+	PLAN_IDENTITY_ROOT,        /* kernel uid 0 without capabilities */
 };
 
 /* One line of uid_map or gid_map (user_namespaces(7)). */
@@ -90,8 +91,8 @@ struct plan_ids {
 	enum plan_identity identity;
 	uint32_t inside_uid, inside_gid;   /* what the command sees */
 	uint32_t outside_uid, outside_gid; /* in the caller's user namespace */
-	bool switch_ids;		   /* the child must change to them (root caller) */
-	bool drop_groups;		   /* setgroups(0) in the child; else setgroups is denied */
+	bool switch_ids;                   /* the child must change to them (root caller) */
+	bool drop_groups;                  /* setgroups(0) in the child; else setgroups is denied */
 	/* Lines for uid_map and gid_map that the child writes itself, without waiting: one may
 	 * always map one's own id (user_namespaces(7)). NULL: only the supervisor has the right
 	 * to; it writes them from the numbers above, and says so. */
@@ -106,8 +107,8 @@ struct plan_landlock_rule {
 
 /* The second layer. @fs 0: there is none. */
 struct plan_landlock {
-	int abi;	 /* of this host's kernel, 0 when it has none */
-	uint64_t fs;	 /* handled: denied where no rule allows it */
+	int abi;     /* of this host's kernel, 0 when it has none */
+	uint64_t fs; /* handled: denied where no rule allows it */
 	uint64_t scoped;
 	const struct plan_landlock_rule *rules;
 	uint32_t n_rules;
@@ -115,9 +116,9 @@ struct plan_landlock {
 
 struct plan {
 	struct plan_ids ids;
-	bool nested;	   /* programs may make user namespaces */
+	bool nested;        /* programs may make user namespaces */
 	bool only_commands; /* execve is limited to what the landlock rules say */
-	bool host_network; /* false: a new network namespace with lo up */
+	bool host_network;  /* false: a new network namespace with lo up */
 	const char *hostname;
 
 	struct plan_source *sources; /* tree_fd is filled in by the supervisor before clone */
@@ -151,8 +152,8 @@ struct plan {
 	const struct plan_rlimit *rlimits; /* applied in each started command */
 	uint32_t n_rlimits;
 
-	uint64_t timeout_ms;   /* 0: the run has no wall-clock limit (limits.timeout absent) */
-	uint64_t grace_ms;     /* between TERM and KILL */
+	uint64_t timeout_ms; /* 0: the run has no wall-clock limit (limits.timeout absent) */
+	uint64_t grace_ms;   /* between TERM and KILL */
 	bool output_limited;
 	uint64_t output_bytes; /* with output_limited */
 };

@@ -46,8 +46,8 @@ MUST_CHECK int facts_object_path(struct arena *a, struct facts_object *o);
 MUST_CHECK int facts_look(int dirfd, const char *path, struct stat *st);
 
 /* facts_grants_gather() - devices and sockets that the profile lends. */
-MUST_CHECK int facts_grants_gather(struct arena *a, const struct facts_input *in,
-				   struct facts *ret, struct err *err);
+MUST_CHECK int facts_grants_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
+				   struct err *err);
 
 typedef ARRAY_OF(const char *) facts_names_found;
 

@@ -27,14 +27,14 @@ static const struct {
 	unsigned major, minor;
 	bool required;
 } device_table[] = {
-	{ "null", 1, 3, true },	  { "zero", 1, 5, true },    { "full", 1, 7, false },
+	{ "null", 1, 3, true },   { "zero", 1, 5, true },    { "full", 1, 7, false },
 	{ "random", 1, 8, true }, { "urandom", 1, 9, true }, { "tty", 5, 0, false },
 };
 _Static_assert(ARRAY_SIZE(device_table) == FACTS_DEVICES, "one slot for each device");
 
 /* Kernel files that a process with kernel uid 0 could write, whatever its capabilities
  * (reference: the owner check of /proc/sys is by kernel uid). */
-static const char *const proc_ro_names[] = { "sys",	      "irq",  "bus", "fs",
+static const char *const proc_ro_names[] = { "sys",           "irq",  "bus",  "fs",
 					     "sysrq-trigger", "mtrr", "acpi", "scsi" };
 _Static_assert(ARRAY_SIZE(proc_ro_names) == FACTS_PROC_RO, "one slot for each file");
 
@@ -93,7 +93,7 @@ int facts_look(int dirfd, const char *path, struct stat *st)
 	if (fstatat(dirfd, path, st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
 	return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP ? 0
-											 : -errno;
+											: -errno;
 }
 
 int facts_object_open(struct arena *a, int dirfd, const char *path, bool follow,
@@ -175,8 +175,7 @@ int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
 		return 0;
 	fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(err, ERR_HOST, errno,
-			       "/proc/self/uid_map (is /proc mounted here?)");
+		return err_set(err, ERR_HOST, errno, "/proc/self/uid_map (is /proc mounted here?)");
 	n = io_read_full(fd, map, sizeof(map) - 1);
 	if (n < 0)
 		return err_set(err, ERR_HOST, (int)-n, "/proc/self/uid_map");
@@ -210,9 +209,10 @@ static int gather_devices(struct facts *f, struct err *err)
 		}
 		if (!S_ISCHR(d->object.mode) || d->object.id.rdev_major != device_table[i].major ||
 		    d->object.id.rdev_minor != device_table[i].minor)
-			return err_set(err, ERR_HOST, 0,
-				       "/dev/%s is not the character device %u:%u that it should be",
-				       d->name, device_table[i].major, device_table[i].minor);
+			return err_set(
+				err, ERR_HOST, 0,
+				"/dev/%s is not the character device %u:%u that it should be",
+				d->name, device_table[i].major, device_table[i].minor);
 	}
 	return 0;
 }

@@ -24,17 +24,17 @@
 struct facts_caller {
 	uid_t uid; /* effective */
 	gid_t gid;
-	bool kernel_root; /* uid 0 is kernel uid 0 of the initial namespace, as far as uid_map(5)
-			     can tell: "0 0 N". Inside a second namespace of an ordinary user this
-			     may be wrong in the strict direction */
+	bool kernel_root;   /* uid 0 is kernel uid 0 of the initial namespace, as far as uid_map(5)
+			       can tell: "0 0 N". Inside a second namespace of an ordinary user this
+			       may be wrong in the strict direction */
 	uint32_t map_count; /* ids mapped one to one from 0, 0 when the map has another shape */
-	const char *home; /* passwd; NULL when there is no entry */
-	const char *cwd;  /* absolute; NULL when it is gone */
+	const char *home;   /* passwd; NULL when there is no entry */
+	const char *cwd;    /* absolute; NULL when it is gone */
 };
 
 struct facts_object {
 	const char *path; /* canonical host path */
-	int fd;		  /* O_PATH, owned; -1 when absent */
+	int fd;           /* O_PATH, owned; -1 when absent */
 	struct file_id id;
 	uint32_t uid, gid;
 	uint32_t mode; /* type and permission bits */
@@ -43,7 +43,7 @@ struct facts_object {
 
 enum facts_base_kind {
 	FACTS_BASE_ABSENT = 0,
-	FACTS_BASE_DIR,	 /* a tree of the host, read-only */
+	FACTS_BASE_DIR,  /* a tree of the host, read-only */
 	FACTS_BASE_LINK, /* a link of ours with the host's text */
 	FACTS_BASE_FILE, /* a file of the host, read-only */
 	FACTS_BASE_MADE, /* a directory of ours that holds other entries */
@@ -52,14 +52,15 @@ enum facts_base_kind {
 struct facts_base {
 	const char *at;
 	enum facts_base_kind kind;
-	bool added;	  /* base.add: may lie in a directory of the scratch */
+	bool added;       /* base.add: may lie in a directory of the scratch */
 	const char *link; /* text of a link */
-	struct facts_object object; /* path and what of it is seen: DIR, FILE; MADE: what it stands for */
+	struct facts_object
+		object; /* path and what of it is seen: DIR, FILE; MADE: what it stands for */
 };
 
 struct facts_root {
 	const struct profile_root *root; /* borrowed */
-	bool present;			 /* false: optional and absent */
+	bool present;                    /* false: optional and absent */
 	struct facts_object object;
 };
 
@@ -91,31 +92,31 @@ struct facts_grant {
 typedef ARRAY_OF(struct facts_grant) facts_grants;
 
 #define FACTS_DEVICES 6
-#define FACTS_ETC 6
+#define FACTS_ETC     6
 #define FACTS_PROC_RO 8
 
 struct facts {
 	struct facts_caller caller;
-	ARRAY_OF(struct facts_base) base; /* outer ones first */
+	ARRAY_OF(struct facts_base) base;  /* outer ones first */
 	ARRAY_OF(struct facts_root) roots; /* one for each of profile.sandbox.roots, same order */
 	struct facts_device devices[FACTS_DEVICES];
 	facts_grants lent_devices;
 	facts_grants lent_sockets;
-	ARRAY_OF(struct facts_etc) etc;		/* those of our own files that /etc has a place for */
-	bool etc_made;				/* /etc is a directory of ours: they are made in it */
-	ARRAY_OF(const char *) proc_ro;		/* below /proc: what becomes read-only */
+	ARRAY_OF(struct facts_etc) etc; /* those of our own files that /etc has a place for */
+	bool etc_made;                  /* /etc is a directory of ours: they are made in it */
+	ARRAY_OF(const char *) proc_ro; /* below /proc: what becomes read-only */
 	ARRAY_OF(struct facts_secret) etc_masked; /* below /etc */
-	int landlock_abi; /* 0: the kernel has none, or it is not switched on */
-	struct facts_object self;		/* the running binary */
-	const char *resolv_conf;		/* the host's text, for network: host; or NULL */
-	const char *hosts;			/* the same */
+	int landlock_abi;         /* 0: the kernel has none, or it is not switched on */
+	struct facts_object self; /* the running binary */
+	const char *resolv_conf;  /* the host's text, for network: host; or NULL */
+	const char *hosts;        /* the same */
 };
 
 /* What facts_gather() is told. All borrowed. */
 struct facts_input {
 	const struct profile *profile;
-	const char *state_dir;	 /* refused as (part of) a root */
-	const char *runtime_dir; /* $XDG_RUNTIME_DIR or NULL: the same */
+	const char *state_dir;    /* refused as (part of) a root */
+	const char *runtime_dir;  /* $XDG_RUNTIME_DIR or NULL: the same */
 	const char *profiles_dir; /* installed profiles: the same */
 };
 

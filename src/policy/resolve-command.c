@@ -88,7 +88,8 @@ static int resolve_workdir(struct arena *a, const struct resolve_input *in, stru
 
 	if (path == NULL && caller->cwd != NULL)
 		path = view_from_host(a, in->view, caller->cwd, &node);
-	/* The base is no place to work in: only a granted root counts as "the caller's directory". */
+	/* The base is no place to work in: only a granted root counts as "the caller's directory".
+	 */
 	if (in->workdir == NULL && node != NULL && node->kind != VIEW_ROOT)
 		path = NULL;
 	for (size_t i = 0; path == NULL && i < in->facts->roots.n; i++) {
@@ -162,8 +163,8 @@ int resolve_command(struct arena *a, const struct resolve_input *in, struct reso
 
 	if (resolve_workdir(a, in, ret, err) != 0)
 		return -1;
-	ret->exe = lookup(a, in, ret->workdir, in->argv[0], &ret->file, &ret->exe_canonical,
-			  &denied);
+	ret->exe =
+		lookup(a, in, ret->workdir, in->argv[0], &ret->file, &ret->exe_canonical, &denied);
 	if (!ret->file.found && check_outside(a, in, in->argv[0], err) != 0)
 		return -1;
 	resolve_patterns(a, in, ret);

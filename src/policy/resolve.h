@@ -9,7 +9,7 @@
 
 enum guard_kind {
 	GUARD_HIDE = 0, /* no read, no write: covered by an empty mask */
-	GUARD_FREEZE,	/* no write, rename, unlink: bound onto itself, read-only */
+	GUARD_FREEZE,   /* no write, rename, unlink: bound onto itself, read-only */
 };
 
 /* An existing entry of a granted root that needs a mount of its own. */
@@ -18,7 +18,7 @@ struct guard {
 	const char *root_at;
 	enum guard_kind kind;
 	bool is_dir;
-	bool is_link;	  /* the entry itself is a link: it is covered, not followed */
+	bool is_link;     /* the entry itself is a link: it is covered, not followed */
 	const char *from; /* FREEZE of a link to a file: the target shown in its place; else NULL */
 	bool root_writable; /* ancestors up to the root must be pinned */
 	struct file_id id;
@@ -40,13 +40,14 @@ struct resolved_loader {
 };
 
 struct resolved {
-	ARRAY_OF(struct resolved_program) programs; /* with sandbox.any_command: empty, and no limit */
+	ARRAY_OF(struct resolved_program)
+	programs; /* with sandbox.any_command: empty, and no limit */
 	ARRAY_OF(struct resolved_loader) loaders;
 	ARRAY_OF(struct guard) guards; /* sorted, parents first; none below a hidden directory */
-	const char *workdir;	       /* virtual path, exists in the view */
-	const char *exe;	       /* path for execve; NULL: a bare name that PATH does not have */
-	bool unlisted;	       /* the executable is none of the profile's commands */
-	const char *exe_canonical;     /* where it leads in the view, or NULL */
+	const char *workdir;           /* virtual path, exists in the view */
+	const char *exe;           /* path for execve; NULL: a bare name that PATH does not have */
+	bool unlisted;             /* the executable is none of the profile's commands */
+	const char *exe_canonical; /* where it leads in the view, or NULL */
 	struct command_file file;
 	struct command_file *pattern_files;
 	size_t n_pattern_files;
@@ -66,8 +67,8 @@ struct resolve_input {
 /* resolve_command() - workdir, executable, files of the rules' command words.
  * ERR_OUTSIDE: the working directory or an executable that exists on the host is not in the
  * sandbox, or it is none of the profile's commands. */
-MUST_CHECK int resolve_command(struct arena *a, const struct resolve_input *in, struct resolved *ret,
-			       struct err *err);
+MUST_CHECK int resolve_command(struct arena *a, const struct resolve_input *in,
+			       struct resolved *ret, struct err *err);
 
 /* resolve_programs() - the files that the profile's commands name, and what those need to start.
  * ERR_HOST without Landlock; ERR_PROFILE for a file that programs may write to. */
@@ -84,15 +85,15 @@ MUST_CHECK int resolve_guards(struct arena *a, const struct resolve_input *in, s
 /* What execve(2) did not find, and which file asked for it. */
 struct resolve_missing {
 	const char *path;    /* virtual */
-	const char *of;	     /* the program or script that needs it */
+	const char *of;      /* the program or script that needs it */
 	bool is_interpreter; /* else the program itself */
-	bool is_script;	     /* the interpreter of a script */
-	bool on_host;	     /* something is at that path on the host */
+	bool is_script;      /* the interpreter of a script */
+	bool on_host;        /* something is at that path on the host */
 };
 
 /* resolve_missing() - after an execve of @exe that failed with ENOENT: why. False when nothing is
  * missing by now, or the file cannot be read or understood. Looks at the host again. */
-bool resolve_missing(struct arena *a, const struct view *view, const char *workdir,
-		     const char *exe, struct resolve_missing *ret);
+bool resolve_missing(struct arena *a, const struct view *view, const char *workdir, const char *exe,
+		     struct resolve_missing *ret);
 /* resolve_missing_err() - that, as an error; returns -1. */
 int resolve_missing_err(const struct resolve_missing *m, struct err *err);

@@ -88,8 +88,7 @@ static int grants_validate(const struct profile_sandbox *s, struct err *err)
 {
 	for (size_t i = 0; i < s->devices.n; i++) {
 		const struct profile_name *n = &s->devices.v[i];
-		const char *why =
-			grants_device_refusal(n->name, false, 0, 0, s->nested_sandboxes);
+		const char *why = grants_device_refusal(n->name, false, 0, 0, s->nested_sandboxes);
 
 		if (why != NULL)
 			return err_set_at(err, ERR_PROFILE, n->pos.file, n->pos.line, n->pos.col,
@@ -104,11 +103,12 @@ static int grants_validate(const struct profile_sandbox *s, struct err *err)
 					  "socket: %s: %s", n->name, why);
 	}
 	if (s->nested_sandboxes && !s->any_command)
-		return err_set_at(err, ERR_PROFILE, s->commands_pos.file, s->commands_pos.line,
-				  s->commands_pos.col,
-				  "'commands' needs Landlock, and 'nested_sandboxes: true' (line %u) "
-				  "turns it off: keep one of them",
-				  s->nested_pos.line);
+		return err_set_at(
+			err, ERR_PROFILE, s->commands_pos.file, s->commands_pos.line,
+			s->commands_pos.col,
+			"'commands' needs Landlock, and 'nested_sandboxes: true' (line %u) "
+			"turns it off: keep one of them",
+			s->nested_pos.line);
 	return 0;
 }
 

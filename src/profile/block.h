@@ -22,9 +22,9 @@ schema_parse_fn block_parse_base;        /* struct profile_sandbox */
  * block was read. */
 MUST_CHECK int block_base_check(struct schema_ctx *c, const struct profile_sandbox *s);
 
-schema_parse_fn block_parse_commands;    /* struct profile_sandbox */
-schema_parse_fn block_parse_devices;     /* profile_names */
-schema_parse_fn block_parse_sockets;     /* profile_names */
+schema_parse_fn block_parse_commands; /* struct profile_sandbox */
+schema_parse_fn block_parse_devices;  /* profile_names */
+schema_parse_fn block_parse_sockets;  /* profile_names */
 
 /* block_host_path() - host path text made absolute and canonical: relative to the profile's
  * folder, or below the caller's home. Text only; nothing is looked up. */

@@ -63,7 +63,8 @@ enum profile_base {
 
 /* A read-only tree that is added to the base, at the same path inside. */
 struct profile_tree {
-	const char *path; /* host path, absolute, as written after ~ and ${...}; links not resolved */
+	const char
+		*path; /* host path, absolute, as written after ~ and ${...}; links not resolved */
 	struct profile_pos pos;
 };
 
@@ -128,7 +129,7 @@ struct profile_sandbox {
 	enum profile_preset syscalls_preset;
 	unsigned syscalls_open; /* enum filter_option of the groups of syscalls.allow */
 	struct profile_pos syscalls_pos;
-	profile_names syscalls_deny; /* names that this architecture has */
+	profile_names syscalls_deny;       /* names that this architecture has */
 	struct profile_limit timeout_ms;   /* unset: none */
 	struct profile_limit output_bytes; /* unset: unlimited when streaming, 1 MiB with --json */
 	const char *hostname;

@@ -30,7 +30,7 @@ enum hand_base {
 struct hand_options {
 	enum hand_caller caller;
 	enum hand_base base;
-	bool split_usr;         /* /bin, /sbin, /lib are directories */
+	bool split_usr; /* /bin, /sbin, /lib are directories */
 	bool no_landlock;
 	bool fallback;          /* no id mapping is possible */
 	const char *file_roots; /* names of roots that are files, ";" around each: ";/w/f;" */
