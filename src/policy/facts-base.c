@@ -152,7 +152,7 @@ static int take_all(struct gather *g, int dirfd, const char *at)
 	if (r < 0)
 		return err_set(g->err, ERR_HOST, -r, "base %s%s", g->prefix, at);
 	for (size_t i = 0; i < names.n; i++) {
-		const char *child = path_join(g->arena, at[1] == '\0' ? "" : at, names.v[i]);
+		const char *child = path_join(g->arena, at, names.v[i]);
 
 		if (!is_own_place(g, child) && take(g, dirfd, names.v[i], child) != 0)
 			return -1;
