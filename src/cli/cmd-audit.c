@@ -9,8 +9,7 @@
 #include "base/exitcode.h"
 #include "base/path.h"
 #include "base/suggest.h"
-#include "cli/cli.h"
-#include "policy/facts.h"
+#include "cli/context.h"
 
 /* verify read the log and found it broken (DESIGN 8); 125 says that it could not be read. */
 #define RC_BROKEN 1
@@ -126,8 +125,7 @@ static int log_path(struct arena *a, const struct cli_parsed *p, const char **re
 		return 0;
 	}
 	if (facts_caller(a, &caller, err) != 0 ||
-	    audit_state_dir(a, state, getenv("XDG_STATE_HOME"), caller.home, caller.uid, &dir,
-			    err) != 0)
+	    cli_state_dir(a, &caller, state, &dir, err) != 0)
 		return -1;
 	*ret = path_join(a, dir, AUDIT_FILE);
 	return 0;

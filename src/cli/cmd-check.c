@@ -136,6 +136,9 @@ static int check_command(struct arena *a, struct check *c, char *const *environ_
 {
 	struct cli_context *ctx = &c->context;
 	char **argv = arena_array(a, c->n_words + 1, sizeof(char *));
+	const struct plan_request env = {
+		.profile = ctx->profile, .facts = &ctx->facts, .environ = environ_in
+	};
 	struct resolve_input ri = {
 		.profile = ctx->profile,
 		.agent = ctx->agent,
@@ -143,7 +146,7 @@ static int check_command(struct arena *a, struct check *c, char *const *environ_
 		.view = &ctx->view,
 		.access = ctx->access,
 		.argv = argv,
-		.path_env = plan_env_path(a, &ctx->facts, environ_in),
+		.path_env = plan_env_search(a, &env),
 		.workdir = ctx->profile->sandbox.workdir,
 	};
 	struct resolved resolved = { 0 };

@@ -32,6 +32,7 @@ enum {
 	OPT_EXPECT,
 	OPT_DRY_RUN,
 	OPT_QUIET,
+	OPT_DIE,
 };
 
 static const struct cli_option options[] = {
@@ -53,6 +54,8 @@ static const struct cli_option options[] = {
 	  "write the JSON object, without output, to descriptor N" },
 	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "where the audit log lives" },
 	{ OPT_EXPECT, 0, "expect-sha256", CLI_ARG_VALUE, "HASH", "refuse any other profile file" },
+	{ OPT_DIE, 0, "die-with-parent", CLI_ARG_NONE, NULL,
+	  "end the run when the calling process ends" },
 	{ OPT_DRY_RUN, 0, "dry-run", CLI_ARG_NONE, NULL, "print the plan as JSON, run nothing" },
 	{ OPT_QUIET, 'q', "quiet", CLI_ARG_NONE, NULL, "no remarks on standard error" },
 };
@@ -148,6 +151,9 @@ static int parse_args(struct arena *a, int argc, char **argv, struct run_args *a
 	if (parse_status_fd(cli_value(&args->parsed, OPT_STATUS_FD), &args->status_fd, err) != 0 ||
 	    parse_json(args, err) != 0)
 		return -1;
+	/* What was only the value of another option does not count after all. */
+	args->json = cli_has(&args->parsed, OPT_JSON);
+	args->split = args->json && cli_value(&args->parsed, OPT_JSON) != NULL;
 	args->dry_run = cli_has(&args->parsed, OPT_DRY_RUN);
 	args->quiet = cli_has(&args->parsed, OPT_QUIET);
 	args->env_pass = arena_array(a, args->parsed.options.n, sizeof(*args->env_pass));
@@ -233,6 +239,7 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 		.stdin_mode = args->stdin_mode,
 		.capture = args->json,
 		.capture_split = args->split,
+		.die_with_caller = cli_has(&args->parsed, OPT_DIE),
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};
 

@@ -109,20 +109,26 @@ static int check_expected(const struct profile *p, const char *expect, struct er
 }
 
 /* Root of a namespace that an ordinary user made has no /var/lib to write to, and the home that
- * passwd names for uid 0 is not its own: there the caller's environment says where home is. */
-static int choose_state(struct cli_context *c, const struct cli_source *src, struct err *err)
+ * passwd names for uid 0 is not its own; a container's uid may have no entry at all. There the
+ * caller's environment says where home is. */
+int cli_state_dir(struct arena *a, const struct facts_caller *caller, const char *state,
+		  const char **ret, struct err *err)
 {
-	const struct facts_caller *caller = &c->facts.caller;
 	bool borrowed_root = caller->uid == 0 && !caller->kernel_root;
 	uid_t uid = borrowed_root ? 1 : caller->uid;
-	const char *home = borrowed_root ? getenv("HOME") : caller->home;
+	const char *home = borrowed_root || caller->home == NULL ? getenv("HOME") : caller->home;
+
+	if (state != NULL && state[0] != '/' && caller->cwd != NULL)
+		state = path_join(a, caller->cwd, state);
+	return audit_state_dir(a, state, getenv("XDG_STATE_HOME"), home, uid, ret, err);
+}
+
+static int choose_state(struct cli_context *c, const struct cli_source *src, struct err *err)
+{
 	const char *state = src->state;
 	struct err none = { 0 };
 
-	if (state != NULL && state[0] != '/' && caller->cwd != NULL)
-		state = path_join(c->arena, caller->cwd, state);
-	if (audit_state_dir(c->arena, state, getenv("XDG_STATE_HOME"), home, uid, &c->state_dir,
-			    &none) == 0)
+	if (cli_state_dir(c->arena, &c->facts.caller, state, &c->state_dir, &none) == 0)
 		return 0;
 	/* Who has no home has no default state to keep out of the roots either. */
 	c->state_dir = NULL;

@@ -29,6 +29,9 @@ struct cli_source {
 	int param_id; /* option id of --param, which may be given often */
 };
 
+/* cli_state_dir() - the state directory: @state (--state) or the caller's default. */
+MUST_CHECK int cli_state_dir(struct arena *a, const struct facts_caller *caller, const char *state,
+			     const char **ret, struct err *err);
 /* cli_context_load() - the caller, the profile, its checks, the agent. */
 MUST_CHECK int cli_context_load(struct cli_context *c, const struct cli_source *src,
 				struct err *err);

@@ -39,6 +39,13 @@ static struct resolve_input resolve_input_of(const struct prepared *p,
 					     const struct prepare_input *in, struct arena *a)
 {
 	const struct cli_context *c = &p->context;
+	const struct plan_request env = {
+		.profile = c->profile,
+		.facts = &c->facts,
+		.environ = in->environ,
+		.env_pass = in->env_pass,
+		.n_env_pass = in->n_env_pass,
+	};
 
 	return (struct resolve_input){
 		.profile = c->profile,
@@ -47,7 +54,7 @@ static struct resolve_input resolve_input_of(const struct prepared *p,
 		.view = &c->view,
 		.access = c->access,
 		.argv = in->argv,
-		.path_env = plan_env_path(a, &c->facts, in->environ),
+		.path_env = plan_env_search(a, &env),
 		.workdir = in->workdir != NULL ? in->workdir : c->profile->sandbox.workdir,
 	};
 }

@@ -44,6 +44,9 @@ const char *plan_identity_name(enum plan_identity id);
 /* plan_env_path() - the sandbox's PATH: the caller's entries that lie in the base, else the
  * system's. */
 const char *plan_env_path(struct arena *a, const struct facts *f, char *const *environ);
+/* plan_env_search() - the PATH in which commands are looked for: what the command will have as
+ * PATH, else plan_env_path(). Of @rq: profile, facts, environ, env_pass. */
+const char *plan_env_search(struct arena *a, const struct plan_request *rq);
 /* plan_env_build() - the environment of the command, NULL-terminated, in @a. */
 char *const *plan_env_build(struct arena *a, const struct plan_request *rq);
 /* plan_env_is_secret() - a name that no pattern may pass on. */

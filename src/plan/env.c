@@ -175,3 +175,13 @@ char *const *plan_env_build(struct arena *a, const struct plan_request *rq)
 	*array_push(a, &e.vars) = NULL;
 	return e.vars.v;
 }
+
+const char *plan_env_search(struct arena *a, const struct plan_request *rq)
+{
+	const struct profile_sandbox *s = &rq->profile->sandbox;
+	const char *path = NULL;
+
+	if (s->env_pass.n + s->env_set.n + s->env_deny.n + rq->n_env_pass > 0)
+		path = environ_get(plan_env_build(a, rq), "PATH");
+	return path != NULL ? path : plan_env_path(a, rq->facts, rq->environ);
+}

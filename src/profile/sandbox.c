@@ -116,6 +116,19 @@ static int parse_scratch_size(struct schema_ctx *c, const struct schema_row *row
 	return 0;
 }
 
+/* Our own directories in it count as well. */
+#define SCRATCH_FILES_MIN 64
+
+static int parse_scratch_files(struct schema_ctx *c, const struct schema_row *row,
+			       const struct yaml_pair *p, void *field)
+{
+	if (schema_parse_count(c, row, p, field) != 0)
+		return -1;
+	if (*(uint64_t *)field < SCRATCH_FILES_MIN)
+		return schema_fail(c, p->value, "'files' of the scratch must be at least 64");
+	return 0;
+}
+
 static const struct schema_row scratch_rows[] = {
 	{ .key = "size",
 	  .parse = parse_scratch_size,
@@ -123,7 +136,7 @@ static const struct schema_row scratch_rows[] = {
 	  .type = "size",
 	  .help = "all bytes of /tmp, /var/tmp and HOME together (default 256M)" },
 	{ .key = "files",
-	  .parse = schema_parse_count,
+	  .parse = parse_scratch_files,
 	  .offset = offsetof(struct profile_sandbox, scratch_files),
 	  .type = "number",
 	  .help = "all files and directories there (default 65536)" },

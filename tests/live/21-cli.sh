@@ -122,7 +122,7 @@ done
 opts() { # COMMAND
 	"$AGENTBOX" "$1" --help | sed -nE 's/^  (-[a-z], |    )(--[a-z0-9-]+).*/\2/p' | tr '\n' ' '
 }
-is "$(opts run)" "--profile --profile-fd --agent --workspace --param --interactive --command --workdir --env --timeout --json --status-fd --state --expect-sha256 --dry-run --quiet " \
+is "$(opts run)" "--profile --profile-fd --agent --workspace --param --interactive --command --workdir --env --timeout --json --status-fd --state --expect-sha256 --die-with-parent --dry-run --quiet " \
 	"run --help lists every option"
 is "$(opts check)" "--profile --profile-fd --agent --workspace --param --state --json " \
 	"check --help lists every option"
@@ -134,12 +134,17 @@ done
 is "$("$AGENTBOX" -h)" "$("$AGENTBOX" --help)" "-h is the same"
 like "$("$AGENTBOX" --version)" '^agentbox [0-9]+\.[0-9]+\.[0-9]+$' "--version"
 
-# --- who has neither a home nor XDG_STATE_HOME
+# --- who has neither a home nor XDG_STATE_HOME; a uid without an entry is a container's, and HOME
+# is all it has
 if [ "$CALLER" = user ] && ! getent passwd "$EUID" >/dev/null; then
+	works "the state below HOME" "$AGENTBOX" run -p "$P" -- true
+	home=$HOME
+	unset HOME
 	says "no state directory: neither XDG_STATE_HOME nor a home directory is known; give one with --state DIR" \
 		run -p "$P" -- true
 	works "checks without one" check -p "$P" read_file "$WS"
 	works "runs with one" "${U[@]}" -- true
+	export HOME=$home
 fi
 expect_rc 125 "a state directory in a root, said to check" "$AGENTBOX" check --state "$WS/s" -p "$P" \
 	read_file "$WS"

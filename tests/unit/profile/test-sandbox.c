@@ -181,7 +181,8 @@ static const struct common_row blocks[] = {
 	{ SANDBOX("scratch: {size: 8589934591G}"), 0, 0, NULL },
 	{ SANDBOX("scratch: {size: 8589934592G}"), 1, 27, "too large" },
 	{ SANDBOX("scratch: {size: 18446744073709551617G}"), 1, 27, "too large" },
-	{ SANDBOX("scratch: {files: 1}"), 0, 0, NULL },
+	{ SANDBOX("scratch: {files: 64}"), 0, 0, NULL },
+	{ SANDBOX("scratch: {files: 63}"), 1, 28, "at least 64" },
 	{ SANDBOX("scratch: {files: 0}"), 1, 28, "must not be zero" },
 	{ SANDBOX("scratch: {files: 1K}"), 1, 28, "without a unit" },
 	{ SANDBOX("scratch: {files: 0x10}"), 1, 28, "without a unit" },
@@ -320,7 +321,7 @@ static void test_values(struct tap *t)
 	const struct profile *p =
 		common_good(t, &a,
 			    SANDBOX("protect: {hide: [x], freeze: [y], except: [z]}, "
-				    "scratch: {size: 2G, files: 7}, workdir: /w, network: host, "
+				    "scratch: {size: 2G, files: 70}, workdir: /w, network: host, "
 				    "env: {pass: [P], set: {A: 1, B: ''}, deny: [D]}, "
 				    "limits: {timeout: 90m, output: 3K}, hostname: h, "
 				    "syscalls: {preset: strict, deny: [kill], allow: [keyrings]}"));
@@ -333,7 +334,7 @@ static void test_values(struct tap *t)
 	tap_str(t, s->freeze.v[17].pattern, "y", "freeze: the same");
 	tap_str(t, s->except.v[5].pattern, "z", "except: the same");
 	tap_int(t, (long long)s->scratch_bytes, 2LL << 30, "size");
-	tap_int(t, (long long)s->scratch_files, 7, "files");
+	tap_int(t, (long long)s->scratch_files, 70, "files");
 	tap_str(t, s->workdir, "/w", "workdir");
 	tap_int(t, s->workdir_pos.line, 1, "workdir line");
 	tap_int(t, s->network, PROFILE_NETWORK_HOST, "network");
