@@ -259,7 +259,9 @@ static int parse_runtime(struct schema_ctx *c, const struct schema_row *row,
 	return schema_parse_word(c, row, p, &only);
 }
 
-static const struct schema_word unix_words[] = { { "private", PROFILE_UNIX_PRIVATE }, { NULL, 0 } };
+static const struct schema_word unix_words[] = { { "private", PROFILE_UNIX_PRIVATE },
+						 { "none", PROFILE_UNIX_NONE },
+						 { NULL, 0 } };
 
 static int parse_nested(struct schema_ctx *c, const struct schema_row *row,
 			const struct yaml_pair *p, void *field)
@@ -366,6 +368,12 @@ static const struct schema_row rows[] = {
 	  .sub = &block_syscalls_map,
 	  .type = "map",
 	  .help = "the system call filter, which is always there" },
+	{ .key = "commands",
+	  .parse = block_parse_commands,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .twin = "allowed_commands",
+	  .type = "list of names, paths or patterns",
+	  .help = "which files can be executed inside (default: all); not a limit of code" },
 	{ .key = "devices",
 	  .parse = block_parse_devices,
 	  .offset = offsetof(struct profile_sandbox, devices),
@@ -383,7 +391,8 @@ static const struct schema_row rows[] = {
 	  .offset = offsetof(struct profile_sandbox, unix_sockets),
 	  .words = unix_words,
 	  .type = "word",
-	  .help = "private (default): sockets and FIFOs at the top of a root are masked" },
+	  .help = "private (default): sockets and FIFOs at the top of a root are masked; none: no "
+		  "Unix socket but pairs" },
 	{ .key = "nested_sandboxes",
 	  .parse = parse_nested,
 	  .type = "true or false",
@@ -410,6 +419,11 @@ static const struct schema_row rows[] = {
 	  .sub = &block_root_map,
 	  .type = "list of paths or maps",
 	  .help = "short form of roots" },
+	{ .key = "allowed_commands",
+	  .parse = block_parse_commands,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of names, paths or patterns",
+	  .help = "short form of commands" },
 	{ .key = "allow_network",
 	  .parse = parse_allow_network,
 	  .type = "false",

@@ -87,6 +87,12 @@ if [ -n "${INJECT:-}" ] && "$INJECT" --trace -- true >/dev/null 2>&1; then
 	expect_rc 125 "EPERM: no run" inject EPERM -- touch ran
 	like "$(cat "$T/err")" 'Landlock' "and what it was about"
 	check_not "nothing ran" test -e "$WS/ran"
+	base_profile "commands: [touch]"
+	expect_rc 125 "commands without Landlock: no run" inject ENOSYS -- touch ran
+	like "$(cat "$T/err")" "base.yaml:[0-9]+:[0-9]+: 'commands' needs Landlock" "and why"
+	check_not "nothing ran" test -e "$WS/ran"
+	expect_rc 0 "with it (control)" ab -- touch ran
+	check "it ran" test -e "$WS/ran"
 else
 	note "no tracer here: a kernel without Landlock is not emulated"
 fi

@@ -83,6 +83,14 @@ serve "$WS/lent.sock"
 base_profile "sockets: [$WS/lent.sock]"
 inside Y "one in a root that is lent is not masked" connect-unix "$WS/lent.sock"
 
+# --- no Unix sockets at all
+base_profile "unix_sockets: none"
+expect_out "97 pair" "none: EAFNOSUPPORT, and pairs" ab -- "$PYTHON" -I -c 'import socket
+try: socket.socket(socket.AF_UNIX); print(0, end=" ")
+except OSError as e: print(e.errno, end=" ")
+socket.socketpair(); print("pair")'
+inside N "not one in a root" connect-unix "$WS/d/e/third.sock"
+
 # --- a second run after a first one that planted what it could
 kill "${servers[@]}" 2>/dev/null
 servers=()

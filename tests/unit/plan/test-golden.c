@@ -113,6 +113,10 @@ static const struct golden cases[] = {
 	{ "nested-sandboxes",
 	  "sandbox: {roots: [{path: /w, mode: rw}], nested_sandboxes: true}\n" ALL,
 	  { 0 } },
+	{ "commands",
+	  "sandbox: {roots: [{path: /w, mode: rw}, {path: /r, mode: ro}], commands: "
+	  "['true']}\n" ALL,
+	  { .guards = guards } },
 	{ "nested-caller",
 	  "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
 	  { .caller = HAND_NESTED } },
