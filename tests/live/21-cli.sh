@@ -137,7 +137,7 @@ like "$("$AGENTBOX" --version)" '^agentbox [0-9]+\.[0-9]+\.[0-9]+$' "--version"
 # --- who has neither a home nor XDG_STATE_HOME; a uid without an entry is a container's, and HOME
 # is all it has
 if [ "$CALLER" = user ] && ! getent passwd "$EUID" >/dev/null; then
-	works "the state below HOME" "$AGENTBOX" run -p "$P" -- true
+	works "the state below HOME" run -p "$P" -- true
 	home=$HOME
 	unset HOME
 	says "no state directory: neither XDG_STATE_HOME nor a home directory is known; give one with --state DIR" \
