@@ -413,6 +413,7 @@ as_callers() {
 	[ -z "${INJECT:-}" ] || install -m 755 "$INJECT" "$LIVE/inject"
 	cp "$here"/*.sh "$here"/*.py "$LIVE/lib/" 2>/dev/null
 	cp -r "$here/../profiles" "$LIVE/profiles"
+	cp -r "$here/../../profiles" "$LIVE/shipped"
 	[ $# -gt 0 ] || set -- root user nested
 	live_all "$@" | awk '
 		/^(not )?ok - / { n++; sub(/ok - /, "ok " n " - "); if (/^not/) bad++ }
