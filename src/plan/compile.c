@@ -89,6 +89,7 @@ int plan_compile(struct arena *a, struct arena *scratch, const struct plan_reque
 			arena_printf(a, "%u %u 1\n", p->ids.inside_gid, p->ids.outside_gid);
 	}
 	p->host_network = rq->host_network;
+	p->outer_proc = rq->outer_proc;
 	p->hostname = arena_strdup(a, rq->profile->sandbox.hostname);
 	p->sources = b.sources.v;
 	p->n_sources = (uint32_t)b.sources.n;

@@ -26,6 +26,7 @@ struct plan_request {
 	const int *root_trees; /* one for each of facts.roots: a tree made by the supervisor, or -1 */
 	bool idmapped;
 	bool host_network; /* sandbox and agent both grant it */
+	bool outer_proc;   /* facts.proc is bound, read-only, in place of a proc of its own */
 	char *const *argv;
 	char *const *environ;
 	const char *const *env_pass; /* --env NAME */
@@ -39,6 +40,18 @@ struct plan_request {
  * out to be impossible, call again with @fallback. */
 void plan_ids_choose(const struct facts *f, const struct tree_access *access, bool fallback,
 		     struct plan_ids *ret, bool *ret_idmap);
+/* plan_ids_user() - what the profile's `user` makes of it: ids inside only.
+ *
+ * For the manual: one uid and one gid are mapped, whichever they are. chown(2) to any other is
+ * EINVAL (not the EPERM that some tools expect of an ordinary user). `tar x` as a user that is
+ * not 0 leaves owners alone and works with every archive; as `user: root` GNU tar wants to
+ * restore them and fails for those that are neither 0 nor its own, unless it is told
+ * --no-same-owner; so do package managers. Files of everybody else show as 65534 (nobody).
+ * Supplementary groups of an ordinary caller show as 65534 too; what they open they still open,
+ * but nothing can be given to them (chgrp: EINVAL). */
+void plan_ids_user(const struct profile_sandbox *s, struct plan_ids *ids);
+/* plan_user_name() - of the command, in passwd and in its environment: "root" for uid 0. */
+const char *plan_user_name(const struct plan_ids *ids);
 const char *plan_identity_name(enum plan_identity id);
 
 /* plan_env_path() - the sandbox's PATH: the caller's entries that lie in the base, else the

@@ -251,6 +251,7 @@ json_t *plan_json(const struct plan *p)
 	json_put(o, "network", json_text(p->host_network ? "host" : "none"));
 	json_put(o, "nested_sandboxes", json_boolean(p->nested));
 	json_put(o, "only_commands", json_boolean(p->only_commands));
+	json_put(o, "proc", json_text(p->outer_proc ? "outer" : "own"));
 	json_put(o, "hostname", json_text(p->hostname));
 	json_put(o, "root_bytes", json_text(p->root_bytes));
 	json_put(o, "root_inodes", json_text(p->root_inodes));

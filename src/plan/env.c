@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <ctype.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/path.h"
 #include "plan/compile.h"
@@ -19,8 +20,19 @@ static const struct {
 	{ "TZ", NULL },
 };
 
-static const char *const secret_words[] = { "KEY",  "TOKEN",	  "SECRET",
-					    "PASS", "CREDENTIAL", "DSN" };
+/* git refuses a repository that is not its user's own (git-config(1), safe.directory). Inside
+ * there is one user, and the refusal would protect nobody: whoever owns the tree outside cannot
+ * reach beyond the sandbox through it. */
+static const struct {
+	const char *name;
+	const char *value;
+} git_trust[] = {
+	{ "GIT_CONFIG_COUNT", "1" },
+	{ "GIT_CONFIG_KEY_0", "safe.directory" },
+	{ "GIT_CONFIG_VALUE_0", "*" },
+};
+
+static const char *const secret_words[] = { "KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "DSN" };
 
 struct env {
 	struct arena *arena;
@@ -147,6 +159,22 @@ const char *plan_env_path(struct arena *a, const struct facts *f, char *const *e
 	return path == NULL ? SYSTEM_PATH : path;
 }
 
+/* A tree whose owner is not the command's user, as seen inside. */
+static bool has_foreign_root(const struct plan_request *rq)
+{
+	/* With an id mapping on the tree, root's files are the user's own. */
+	uint32_t own = rq->idmapped ? 0 : rq->ids.outside_uid;
+
+	for (size_t i = 0; i < rq->facts->roots.n; i++) {
+		const struct facts_root *r = &rq->facts->roots.v[i];
+
+		if (r->present && rq->access[i].read && S_ISDIR(r->object.mode) &&
+		    r->object.uid != own)
+			return true;
+	}
+	return false;
+}
+
 char *const *plan_env_build(struct arena *a, const struct plan_request *rq)
 {
 	const struct profile_sandbox *s = &rq->profile->sandbox;
@@ -160,6 +188,11 @@ char *const *plan_env_build(struct arena *a, const struct plan_request *rq)
 		else
 			env_pass(&e, rq->environ, minimum[i].name);
 	}
+	/* In the places of the rows above. */
+	env_put(&e, "USER", 4, plan_user_name(&rq->ids));
+	env_put(&e, "LOGNAME", 7, plan_user_name(&rq->ids));
+	for (size_t i = 0; has_foreign_root(rq) && i < ARRAY_SIZE(git_trust); i++)
+		env_put(&e, git_trust[i].name, strlen(git_trust[i].name), git_trust[i].value);
 	for (size_t i = 0; i < s->env_pass.n; i++)
 		env_pass(&e, rq->environ, s->env_pass.v[i].name);
 	for (size_t i = 0; i < rq->n_env_pass; i++)

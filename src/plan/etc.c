@@ -5,21 +5,28 @@
 
 static const char *text_passwd(struct arena *a, const struct plan_request *rq)
 {
+	const char *name = plan_user_name(&rq->ids);
+	bool root = rq->ids.inside_uid == 0;
+
+	/* The command's own entry first: the first with a number is its name. */
 	return arena_printf(a,
-			    "root:x:0:0:root:/root:/usr/sbin/nologin\n"
-			    "agent:x:%u:%u:agent:/home/agent:/bin/sh\n"
+			    "%s:x:%u:%u:%s:/home/agent:/bin/sh\n"
+			    "%s"
 			    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-			    rq->ids.inside_uid, rq->ids.inside_gid);
+			    name, rq->ids.inside_uid, rq->ids.inside_gid, name,
+			    root ? "" : "root:x:0:0:root:/root:/usr/sbin/nologin\n");
 }
 
 static const char *text_group(struct arena *a, const struct plan_request *rq)
 {
+	bool root = rq->ids.inside_gid == 0;
+
 	return arena_printf(a,
-			    "root:x:0:\n"
+			    "%s:x:%u:\n"
+			    "%s"
 			    "tty:x:5:\n"
-			    "agent:x:%u:\n"
 			    "nogroup:x:65534:\n",
-			    rq->ids.inside_gid);
+			    root ? "root" : "agent", rq->ids.inside_gid, root ? "" : "root:x:0:\n");
 }
 
 static const char *text_hosts(struct arena *a, const struct plan_request *rq)

@@ -17,6 +17,19 @@ const char *plan_identity_name(enum plan_identity id)
 	return identity_names[id];
 }
 
+void plan_ids_user(const struct profile_sandbox *s, struct plan_ids *ids)
+{
+	if (s->user == PROFILE_USER_CALLER)
+		return;
+	ids->inside_uid = s->user_id;
+	ids->inside_gid = s->user_id;
+}
+
+const char *plan_user_name(const struct plan_ids *ids)
+{
+	return ids->inside_uid == 0 ? "root" : "agent";
+}
+
 static const struct facts_root *first_writable(const struct facts *f,
 					       const struct tree_access *access)
 {

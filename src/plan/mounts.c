@@ -427,6 +427,12 @@ static void build_proc(struct plan_builder *b)
 	const struct facts *f = b->rq->facts;
 	struct plan_op *op;
 
+	if (b->rq->outer_proc) {
+		/* Whole and read-only, with everything that the host has covered in it: there is
+		 * no file of the kernel's in it to write to, and none needs a cover of ours. */
+		op_tree(b, "/proc", f->proc, ATTRS_DATA, -1);
+		return;
+	}
 	op_add(b, PLAN_OP_PROC, "/proc");
 	/* A sandbox inside needs a user namespace, and for a proc of its own one that nothing is
 	 * mounted over (mount_too_revealing() of the kernel). No kernel uid 0 is here then. */

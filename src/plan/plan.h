@@ -119,6 +119,7 @@ struct plan {
 	bool nested;        /* programs may make user namespaces */
 	bool only_commands; /* execve is limited to what the landlock rules say */
 	bool host_network;  /* false: a new network namespace with lo up */
+	bool outer_proc;    /* /proc is the caller's, read-only: processes outside can be seen */
 	const char *hostname;
 
 	struct plan_source *sources; /* tree_fd is filled in by the supervisor before clone */

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -269,6 +271,22 @@ int facts_gather(struct arena *a, const struct facts_input *in, struct facts *re
 	return facts_etc_gather(a, in, ret, err);
 }
 
+int facts_outer_proc(struct arena *a, struct facts *f, struct err *err)
+{
+	struct statfs fs;
+	struct facts_object *o = arena_new(a, struct facts_object);
+	int r = facts_object_open(a, AT_FDCWD, "/proc", false, o);
+
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r, "/proc");
+	f->proc = o;
+	if (fstatfs(o->fd, &fs) != 0)
+		return err_set(err, ERR_HOST, errno, "/proc");
+	if (fs.f_type != PROC_SUPER_MAGIC)
+		return err_set(err, ERR_HOST, 0, "/proc is not a procfs");
+	return 0;
+}
+
 void facts_close(struct facts *f)
 {
 	for (size_t i = 0; i < f->base.n; i++)
@@ -282,4 +300,6 @@ void facts_close(struct facts *f)
 	for (size_t i = 0; i < f->lent_sockets.n; i++)
 		fd_close(&f->lent_sockets.v[i].object.fd);
 	fd_close(&f->self.fd);
+	if (f->proc != NULL)
+		fd_close(&f->proc->fd);
 }

@@ -106,10 +106,11 @@ struct facts {
 	bool etc_made;                  /* /etc is a directory of ours: they are made in it */
 	ARRAY_OF(const char *) proc_ro; /* below /proc: what becomes read-only */
 	ARRAY_OF(struct facts_secret) etc_masked; /* below /etc */
-	int landlock_abi;         /* 0: the kernel has none, or it is not switched on */
-	struct facts_object self; /* the running binary */
-	const char *resolv_conf;  /* the host's text, for network: host; or NULL */
-	const char *hosts;        /* the same */
+	int landlock_abi;          /* 0: the kernel has none, or it is not switched on */
+	struct facts_object self;  /* the running binary */
+	const char *resolv_conf;   /* the host's text, for network: host; or NULL */
+	const char *hosts;         /* the same */
+	struct facts_object *proc; /* the caller's own /proc, or NULL */
 };
 
 /* What facts_gather() is told. All borrowed. */
@@ -138,6 +139,8 @@ const struct facts_base *facts_base_find(const struct facts *f, const char *at);
 /* facts_base_holder() - the entry that shows a piece of the host (or a link) at @path or above it;
  * NULL when no part of the base does. */
 const struct facts_base *facts_base_holder(const struct facts *f, const char *path);
+/* facts_outer_proc() - hold the caller's own /proc: needed only where the sandbox gets that one. */
+MUST_CHECK int facts_outer_proc(struct arena *a, struct facts *f, struct err *err);
 
 void facts_close(struct facts *f);
 

@@ -139,6 +139,13 @@ static json_t *commands_json(const struct profile_sandbox *s)
 	return list;
 }
 
+static json_t *user_json(const struct profile_sandbox *s)
+{
+	if (s->user == PROFILE_USER_CALLER)
+		return json_text("caller");
+	return s->user_id == 0 ? json_text("root") : number(s->user_id);
+}
+
 json_t *profile_sandbox_json(const struct profile *p)
 {
 	const struct profile_sandbox *s = &p->sandbox;
@@ -146,7 +153,13 @@ json_t *profile_sandbox_json(const struct profile *p)
 	json_t *protect = need(json_object());
 	json_t *scratch = need(json_object());
 	json_t *limits = need(json_object());
+	json_t *require = need(json_array());
+	json_t *degrade = need(json_array());
 
+	if ((s->require & PROFILE_REQUIRE_UNPRIVILEGED_IDENTITY) != 0)
+		append(require, json_text("unprivileged_identity"));
+	if ((s->degrade & PROFILE_DEGRADE_NO_PROC) != 0)
+		append(degrade, json_text("no_proc"));
 	json_put(protect, "hide", traps_json(s->hide.v, s->hide.n));
 	json_put(protect, "freeze", traps_json(s->freeze.v, s->freeze.n));
 	json_put(protect, "except", traps_json(s->except.v, s->except.n));
@@ -169,6 +182,9 @@ json_t *profile_sandbox_json(const struct profile *p)
 	json_put(o, "nested_sandboxes", json_boolean(s->nested_sandboxes));
 	json_put(o, "limits", limits);
 	json_put(o, "hostname", json_text(s->hostname));
+	json_put(o, "user", user_json(s));
+	json_put(o, "require", require);
+	json_put(o, "degrade", degrade);
 	return o;
 }
 

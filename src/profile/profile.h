@@ -16,6 +16,7 @@
 #include "codec/sha256.h"
 #include "filter/filter.h"
 #include "profile/action.h"
+#include "profile/identity.h"
 
 struct profile_pos {
 	const char *file; /* borrowed: the name the user gave */
@@ -133,6 +134,11 @@ struct profile_sandbox {
 	struct profile_limit timeout_ms;   /* unset: none */
 	struct profile_limit output_bytes; /* unset: unlimited when streaming, 1 MiB with --json */
 	const char *hostname;
+	enum profile_user user;
+	uint32_t user_id; /* with PROFILE_USER_ID: never 65534 or the invalid id */
+	unsigned require; /* enum profile_require */
+	struct profile_pos require_pos;
+	unsigned degrade; /* enum profile_degrade */
 	struct profile_pos pos;
 };
 

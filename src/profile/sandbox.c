@@ -324,6 +324,84 @@ static int parse_hostname(struct schema_ctx *c, const struct schema_row *row,
 	return 0;
 }
 
+/* Of files that have no owner in the sandbox, Documentation/admin-guide/sysctl/fs.rst,
+ * overflowuid: an own user there would seem to own them all. */
+#define OVERFLOW_ID 65534U
+
+static int parse_user(struct schema_ctx *c, const struct schema_row *row, const struct yaml_pair *p,
+		      void *field)
+{
+	static const struct schema_word no_units[] = { { "", 1 }, { NULL, 0 } };
+	struct profile_sandbox *s = field;
+	const char *text;
+	uint64_t id;
+
+	if (schema_scalar(c, row->key, p->value, &text) != 0)
+		return -1;
+	if (strcmp(text, "caller") == 0)
+		return 0;
+	s->user = PROFILE_USER_ID;
+	if (strcmp(text, "root") == 0)
+		return 0;
+	if (schema_number(text, no_units, &id) != 0 || id >= UINT32_MAX)
+		return schema_fail(c, p->value,
+				   "'user' must be caller or root or the number of a user, not "
+				   "'%.80s'",
+				   text);
+	if (id == OVERFLOW_ID)
+		return schema_fail(c, p->value,
+				   "'user' must not be 65534: files of everybody else look as if "
+				   "they were its own");
+	s->user_id = (uint32_t)id;
+	return 0;
+}
+
+/* A list of ->words as a set of bits. */
+static int parse_word_set(struct schema_ctx *c, const struct schema_row *row,
+			  const struct yaml_pair *p, unsigned *set)
+{
+	const struct yaml_node *list = p->value;
+
+	if (list->kind != YAML_LIST)
+		return schema_fail(c, list, "'%s' must be a list, not %s", row->key,
+				   schema_got(c, list));
+	for (size_t i = 0; i < list->n; i++) {
+		struct yaml_pair item = { .key = p->key, .value = list->items[i] };
+		unsigned bit = 0;
+
+		if (schema_parse_word(c, row, &item, &bit) != 0)
+			return -1;
+		*set |= bit;
+	}
+	return 0;
+}
+
+static int parse_require(struct schema_ctx *c, const struct schema_row *row,
+			 const struct yaml_pair *p, void *field)
+{
+	struct profile_sandbox *s = field;
+
+	s->require_pos = schema_pos(c, p->key);
+	return parse_word_set(c, row, p, &s->require);
+}
+
+static int parse_degrade(struct schema_ctx *c, const struct schema_row *row,
+			 const struct yaml_pair *p, void *field)
+{
+	struct profile_sandbox *s = field;
+
+	return parse_word_set(c, row, p, &s->degrade);
+}
+
+static const struct schema_word requirements[] = {
+	{ "unprivileged_identity", PROFILE_REQUIRE_UNPRIVILEGED_IDENTITY },
+	{ NULL, 0 },
+};
+static const struct schema_word weaker_modes[] = {
+	{ "no_proc", PROFILE_DEGRADE_NO_PROC },
+	{ NULL, 0 },
+};
+
 static const struct schema_row rows[] = {
 	{ .key = "base",
 	  .parse = block_parse_base,
@@ -408,6 +486,23 @@ static const struct schema_row rows[] = {
 	  .offset = offsetof(struct profile_sandbox, hostname),
 	  .type = "text",
 	  .help = "the host name inside (default agentbox)" },
+	{ .key = "user",
+	  .parse = parse_user,
+	  .type = "caller, root or number",
+	  .help = "the uid and gid that programs see themselves as (default caller); root is "
+		  "uid 0 without any of its rights" },
+	{ .key = "require",
+	  .parse = parse_require,
+	  .words = requirements,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of words",
+	  .help = "unprivileged_identity: do not run as kernel uid 0, even without capabilities" },
+	{ .key = "degrade",
+	  .parse = parse_degrade,
+	  .words = weaker_modes,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of words",
+	  .help = "no_proc: where /proc cannot be mounted, the outer one is there, read-only" },
 	{ .key = "runtime",
 	  .parse = parse_runtime,
 	  .words = runtimes,

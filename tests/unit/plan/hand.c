@@ -151,7 +151,7 @@ static void fill_roots(struct hand *h, const struct hand_options *o)
 			continue;
 		object_fill(&r->object, root->path, 300 + i,
 			    file ? S_IFREG | 0644 : S_IFDIR | 0755);
-		r->object.uid = o->caller == HAND_ROOT_OTHERS ? 1234 : 0;
+		r->object.uid = o->caller == HAND_ROOT_OTHERS || o->caller == HAND_USER ? 1234 : 0;
 		r->object.gid = o->caller == HAND_ROOT_OTHERS ? 1235 : 0;
 		if (h->agent != NULL)
 			policy_root_access(h->profile, h->agent, root, file, &h->access[i]);

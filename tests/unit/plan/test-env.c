@@ -133,6 +133,61 @@ static void test_secret_names(struct tap *t)
 	tap_ok(t, plan_env_is_secret(name), "128 are taken for the worse");
 }
 
+/* Does @text, as a sandbox block, give @want to a caller? git asks who owns a tree. */
+static void test_git(struct tap *t, const char *what, const char *block, enum hand_caller caller,
+		     const char *want)
+{
+	struct arena a = { 0 };
+	const char *text =
+		arena_printf(&a, "sandbox: {%s}\npermissions: {agents: {me: allow}}\n", block);
+	struct hand_options o = { .caller = caller };
+	STRBUF_AUTO sb = { 0 };
+	struct hand h;
+
+	if (hand_load(&h, text, strlen(text)) != 0) {
+		tap_ok(t, false, "%s: %s", what, h.err.msg);
+		return;
+	}
+	hand_facts(&h, &o);
+	for (size_t i = 0; i < h.facts.roots.n; i++) {
+		/* The second one is another user's. */
+		if (i == 1)
+			h.facts.roots.v[i].object.uid = 4321;
+	}
+	plan_ids_user(&h.profile->sandbox, &h.rq.ids);
+	if (tap_ok(t, hand_compile(&h) == 0, "%s: a plan", what)) {
+		for (size_t i = 0; h.plan->envp[i] != NULL; i++) {
+			if (strncmp(h.plan->envp[i], "GIT_", 4) == 0 ||
+			    strncmp(h.plan->envp[i], "USER=", 5) == 0)
+				strbuf_printf(&sb, "%s ", h.plan->envp[i]);
+		}
+		tap_str(t, strbuf_str(&sb), want, what);
+	}
+	hand_free(&h);
+	arena_free(&a);
+}
+
+#define GIT_TRUST "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=* "
+
+static void test_foreign(struct tap *t)
+{
+	test_git(t, "own roots", "roots: [/w]", HAND_USER, "USER=agent ");
+	test_git(t, "own roots of root's", "roots: [/w]", HAND_ROOT, "USER=agent ");
+	test_git(t, "roots of the id that root takes", "roots: [/w]", HAND_ROOT_OTHERS,
+		 "USER=agent ");
+	test_git(t, "inside unshare -r", "roots: [/w]", HAND_NESTED, "USER=agent ");
+	test_git(t, "a foreign root", "roots: [/w, /x]", HAND_USER, "USER=agent " GIT_TRUST);
+	test_git(t, "a foreign root beside root's", "roots: [/w, /x]", HAND_ROOT,
+		 "USER=agent " GIT_TRUST);
+	test_git(t, "no roots", "roots: []", HAND_USER, "USER=agent ");
+	test_git(t, "the profile's own word wins",
+		 "roots: [/w, /x], env: {set: {GIT_CONFIG_VALUE_0: /x}}", HAND_USER,
+		 "USER=agent GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory "
+		 "GIT_CONFIG_VALUE_0=/x ");
+	/* The names are those of the ids that the request chose. */
+	test_git(t, "user: root", "roots: [/w], user: root", HAND_USER, "USER=root ");
+}
+
 int main(void)
 {
 	struct tap t = { 0 };
@@ -144,6 +199,7 @@ int main(void)
 			rows[i].what);
 		arena_free(&a);
 	}
+	test_foreign(&t);
 	test_secret_names(&t);
 	return tap_done(&t);
 }

@@ -152,11 +152,32 @@ static void test_row(struct tap *t, const struct row *r)
 	arena_free(&a);
 }
 
+static void test_user(struct tap *t)
+{
+	struct profile_sandbox s = { 0 };
+	struct plan_ids ids = { .inside_uid = 1000, .inside_gid = 1001, .outside_uid = 7 };
+
+	plan_ids_user(&s, &ids);
+	tap_ok(t, ids.inside_uid == 1000 && ids.inside_gid == 1001, "user: caller changes nothing");
+	tap_str(t, plan_user_name(&ids), "agent", "whose name is agent");
+	s.user = PROFILE_USER_ID;
+	s.user_id = 42;
+	plan_ids_user(&s, &ids);
+	tap_ok(t, ids.inside_uid == 42 && ids.inside_gid == 42, "user: a number, and its group");
+	tap_str(t, plan_user_name(&ids), "agent", "is agent too");
+	s.user_id = 0;
+	plan_ids_user(&s, &ids);
+	tap_ok(t, ids.inside_uid == 0 && ids.inside_gid == 0, "user: root is 0 inside");
+	tap_str(t, plan_user_name(&ids), "root", "with that name");
+	tap_int(t, ids.outside_uid, 7, "and no word about outside");
+}
+
 int main(void)
 {
 	struct tap t = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		test_row(&t, &rows[i]);
+	test_user(&t);
 	return tap_done(&t);
 }

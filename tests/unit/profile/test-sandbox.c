@@ -294,7 +294,6 @@ static const struct common_row blocks[] = {
 	{ SANDBOX("syscalls: {allow: [io_uring]}"), 1, 29, "opens setid_bits too" },
 	{ SANDBOX("syscalls: {allow: [user_ns]}"), 1, 30, "(did you mean 'userns'?)" },
 	{ SANDBOX("syscalls: {allow: [bpf]}"), 1, 30, "no single system calls" },
-	{ SANDBOX("user: root"), 1, 11, "unknown key 'user'" },
 	{ SANDBOX("limits: {memory: 64M}"), 1, 20, "unknown key 'memory'" },
 };
 
@@ -326,6 +325,9 @@ static void test_defaults(struct tap *t)
 	tap_int(t, (long long)s->except.n, 5, "except");
 	tap_str(t, s->hide.v[1].pattern, ".env.*", "hide .env.*");
 	tap_str(t, s->freeze.v[14].pattern, ".git/hooks", "freeze .git/hooks");
+	tap_int(t, s->user, PROFILE_USER_CALLER, "user: the caller");
+	tap_int(t, s->require, 0, "nothing required");
+	tap_int(t, s->degrade, 0, "no weaker mode");
 	tap_int(t, (long long)p->permissions.agents.n, 0, "no agents");
 out:
 	arena_free(&a);
@@ -410,6 +412,49 @@ static void test_base(struct tap *t)
 	}
 }
 
+static const struct common_row identities[] = {
+	{ SANDBOX("user: caller"), 0, 0, NULL },
+	{ SANDBOX("user: root"), 0, 0, NULL },
+	{ SANDBOX("user: 0"), 0, 0, NULL },
+	{ SANDBOX("user: 65533"), 0, 0, NULL },
+	{ SANDBOX("user: 65534"), 1, 17, "must not be 65534" },
+	{ SANDBOX("user: 4294967294"), 0, 0, NULL },
+	{ SANDBOX("user: 4294967295"), 1, 17, "must be caller or root" },
+	{ SANDBOX("user: -1"), 1, 17, "must be caller or root" },
+	{ SANDBOX("user: Root"), 1, 17, "must be caller or root" },
+	{ SANDBOX("user: [root]"), 1, 17, "must be one value" },
+	{ SANDBOX("user: null"), 1, 17, "has no value" },
+	{ SANDBOX("require: []"), 0, 0, NULL },
+	{ SANDBOX("require: [unprivileged_identity]"), 0, 0, NULL },
+	{ SANDBOX("require: unprivileged_identity"), 1, 20, "must be a list" },
+	{ SANDBOX("require: [unprivileged]"), 1, 21, "must be unprivileged_identity, not" },
+	{ SANDBOX("degrade: [no_proc]"), 0, 0, NULL },
+	{ SANDBOX("degrade: [no_proc, no_proc]"), 0, 0, NULL },
+	{ SANDBOX("degrade: [no_net]"), 1, 21, "must be no_proc, not 'no_net'" },
+	{ SANDBOX("degrade: true"), 1, 20, "must be a list" },
+};
+
+static void test_identity(struct tap *t)
+{
+	struct arena a = { 0 };
+	const struct profile *p = common_good(
+		t, &a, SANDBOX("user: 7, require: [unprivileged_identity], degrade: [no_proc]"));
+
+	if (p != NULL) {
+		tap_int(t, p->sandbox.user, PROFILE_USER_ID, "a user of its own");
+		tap_int(t, p->sandbox.user_id, 7, "its number");
+		tap_int(t, p->sandbox.require, PROFILE_REQUIRE_UNPRIVILEGED_IDENTITY, "required");
+		tap_int(t, p->sandbox.require_pos.line, 1, "where");
+		tap_int(t, p->sandbox.degrade, PROFILE_DEGRADE_NO_PROC, "weaker mode");
+	}
+	p = common_good(t, &a, SANDBOX("user: root"));
+	if (p != NULL) {
+		tap_int(t, p->sandbox.user, PROFILE_USER_ID, "root is a user of its own");
+		tap_int(t, p->sandbox.user_id, 0, "with the number 0");
+	}
+	arena_free(&a);
+}
+
 int main(void)
 {
 	struct tap t = { 0 };
@@ -420,5 +465,7 @@ int main(void)
 	test_defaults(&t);
 	test_base(&t);
 	test_values(&t);
+	common_rows(&t, identities, ARRAY_SIZE(identities));
+	test_identity(&t);
 	return tap_done(&t);
 }
