@@ -138,7 +138,7 @@ static void loop_report(struct loop *l, const struct child_report *r)
 	case CHILD_REPORT_FAILED:
 		if (!first)
 			break;
-		(void)blame_step(&o->err, l->s->plan, r);
+		(void)supervisor_step_failed(l->s, r, &o->err);
 		loop_ending(l);
 		return;
 	case CHILD_REPORT_EXITED:

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "plan/plan.h"
+#include "run/cause.h"
 
 enum outcome_status {
 	OUTCOME_FAILED = 0, /* agentbox failed; nothing ran; err says why */
@@ -20,6 +21,13 @@ enum outcome_status {
 	OUTCOME_SIGNALED,
 	OUTCOME_LIMIT,  /* a limit ended the run */
 	OUTCOME_NOEXEC, /* the command could not be executed: exit_code is 126 or 127 */
+};
+
+/* Where the building of a sandbox was refused. */
+struct run_failure {
+	enum cause_place place;
+	unsigned step; /* enum child_step; CHILD_STEP_NONE before the child had a say */
+	int errnum;    /* 0: not refused by a system call, or not refused at all */
 };
 
 struct outcome {
@@ -41,6 +49,7 @@ struct outcome {
 	 * (a full disk), when an attachment's event failed and ended the run, or when init was
 	 * killed from outside (SIGNALED without has_exit). */
 	struct err err;
+	struct run_failure failure; /* FAILED: for doctor; err says the same in words */
 };
 
 void outcome_free(struct outcome *o);

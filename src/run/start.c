@@ -32,6 +32,20 @@ uint64_t supervisor_now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+int supervisor_step_failed(struct supervisor *s, const struct child_report *r, struct err *err)
+{
+	s->o->failure = (struct run_failure){ .place = blame_place(r->step), .step = r->step };
+	(void)blame_step(err, s->plan, r);
+	s->o->failure.errnum = err->errnum;
+	return -1;
+}
+
+static int place_failed(struct supervisor *s, enum cause_place place, const struct err *err)
+{
+	s->o->failure = (struct run_failure){ .place = place, .errnum = err->errnum };
+	return -1;
+}
+
 /* The child's own account of why it stopped is better than what we saw of it. */
 static int child_gone(struct supervisor *s, struct err *err)
 {
@@ -41,7 +55,7 @@ static int child_gone(struct supervisor *s, struct err *err)
 		fd_close(&s->child.pidfd);
 	while (control_recv(s->child.control, &r) == 1)
 		if (r.kind == CHILD_REPORT_FAILED)
-			return blame_step(err, s->plan, &r);
+			return supervisor_step_failed(s, &r, err);
 	return err_set(err, ERR_HOST, 0,
 		       "the first process of the sandbox ended while it was being built (killed "
 		       "from outside, or out of memory)");
@@ -60,12 +74,18 @@ static int start_order(struct supervisor *s, enum child_order_kind kind, struct 
 
 static int start_ids(struct supervisor *s, struct err *err)
 {
+	struct child_report r;
+
 	/* The child maps its own id. */
 	if (s->plan->ids.uid_map != NULL)
 		return 0;
-	if (idmap_write(s->child.pid, &s->plan->ids, err) != 0)
-		return -1;
-	return start_order(s, CHILD_ORDER_IDS_WRITTEN, err);
+	if (idmap_write(s->child.pid, &s->plan->ids, err) == 0)
+		return start_order(s, CHILD_ORDER_IDS_WRITTEN, err);
+	(void)place_failed(s, CAUSE_IDS, err);
+	/* The maps of a child that has ended cannot be written: what it says comes first. */
+	if (control_recv(s->child.control, &r) == 1 && r.kind == CHILD_REPORT_FAILED)
+		return supervisor_step_failed(s, &r, err);
+	return -1;
 }
 
 static int start_check_sources(const struct supervisor *s, struct err *err)
@@ -114,7 +134,7 @@ int start_child(struct supervisor *s, struct err *err)
 {
 	s->cloned_ms = supervisor_now_ms();
 	if (spawn_child(s->plan, s->io.child, &s->child, err) != 0)
-		return -1;
+		return place_failed(s, CAUSE_CLONE, err);
 	stdfd_close_child(&s->io);
 	if (start_steps(s, err) == 0)
 		return 0;

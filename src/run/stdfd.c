@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "run/blame.h"
 
 #ifndef PIPEFS_MAGIC
 #define PIPEFS_MAGIC 0x50495045
@@ -145,7 +146,7 @@ static int child_pipe(int i, const struct plan *plan, int *ret_near, int *ret_ch
 		return err_set(err, ERR_HOST, errno, "cannot prepare a pipe");
 	/* The command may open it again by name (/dev/stdout): it must own it. */
 	if (plan->ids.switch_ids && fchown(near, plan->ids.outside_uid, plan->ids.outside_gid) != 0)
-		return err_set(err, ERR_HOST, errno, "cannot give a pipe to the sandbox's user");
+		return blame_at(err, CAUSE_IDS, errno, "cannot give a pipe to the sandbox's user");
 	if (fd_above(other, ret_child, err) != 0)
 		return -1;
 	*ret_near = fd_take(&near);

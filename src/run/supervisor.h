@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "child/report.h"
 #include "run/run.h"
 #include "run/signals.h"
 #include "run/spawn.h"
@@ -29,6 +30,10 @@ struct supervisor {
 
 /* supervisor_now_ms() - CLOCK_MONOTONIC, which stands still while the machine is suspended. */
 uint64_t supervisor_now_ms(void);
+
+/* supervisor_step_failed() - the child's CHILD_REPORT_FAILED, into the outcome and *err (whatever
+ * was there). Returns -1. */
+int supervisor_step_failed(struct supervisor *s, const struct child_report *r, struct err *err);
 
 /* start_child() - clone, id maps, checks, attachments, and the order to start. On failure the
  * child is dead and nothing ran. */

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/io.h"
+#include "run/blame.h"
 #include "sys/clone.h"
 #include "sys/fs.h"
 #include "sys/mountapi.h"
@@ -130,8 +131,7 @@ int run_trees_make(const int *sources, size_t n, bool idmap, uint32_t uid, uint3
 	FD_AUTO userns = -1;
 	int r = 0;
 
-	ret->n = n;
-	ret->unsupported = false;
+	*ret = (struct run_trees){ .fds = ret->fds, .n = n, .which = n };
 	for (size_t i = 0; i < n; i++)
 		ret->fds[i] = -1;
 	if (idmap) {
@@ -141,6 +141,7 @@ int run_trees_make(const int *sources, size_t n, bool idmap, uint32_t uid, uint3
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		if (sources[i] < 0)
 			continue;
+		ret->which = i;
 		ret->fds[i] = tree_make(sources[i], userns);
 		r = ret->fds[i];
 	}
@@ -149,9 +150,11 @@ int run_trees_make(const int *sources, size_t n, bool idmap, uint32_t uid, uint3
 	run_trees_close(ret);
 	if (is_unsupported(r)) {
 		ret->unsupported = true;
+		ret->errnum = -r;
 		return 0;
 	}
-	return err_set(err, ERR_HOST, -r, "preparing the roots for an unprivileged identity");
+	return blame_at(err, idmap && userns < 0 ? CAUSE_CLONE : CAUSE_MOUNT, -r,
+			"preparing the roots for an unprivileged identity");
 }
 
 void run_trees_close(struct run_trees *t)

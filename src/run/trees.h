@@ -17,6 +17,8 @@ struct run_trees {
 	int *fds; /* one for each source, owned, -1 for none */
 	size_t n;
 	bool unsupported; /* this host or a file system cannot: *fds are all -1 */
+	int errnum;       /* with unsupported: EINVAL or EPERM */
+	size_t which;     /* with unsupported: the source, or n when it was none of them */
 };
 
 /* run_trees_make() - clone each of @sources (O_PATH descriptors, -1 skipped), recursive, private,
