@@ -71,3 +71,4 @@ int cli_rc(const struct err *err);
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_audit;
+extern const struct cli_command cmd_doctor;

@@ -210,11 +210,17 @@ static void note_stdin(const struct run_args *args)
 		cli_say("input is waiting on stdin, but was not passed on (use -i)");
 }
 
-static void note_identity(const struct run_args *args, const struct plan *plan)
+/* What is weaker than it could be, on this host or by the profile's own word. */
+static void note_weaker(const struct run_args *args, const struct prepared *prep)
 {
-	if (plan->ids.identity == PLAN_IDENTITY_ROOT && !args->quiet)
-		cli_say("running as kernel uid 0 without capabilities: this host offers no "
-			"unprivileged identity to a root caller here");
+	if (args->quiet)
+		return;
+	if (prep->plan->ids.identity == PLAN_IDENTITY_ROOT)
+		cli_say("running as kernel uid 0 without capabilities: %s",
+			prepare_identity_reason(prep->context.arena, prep));
+	if (prep->plan->outer_proc)
+		cli_say("degraded (no_proc): /proc is the outer one, read-only; processes outside "
+			"of the sandbox can be seen in it");
 }
 
 /* The kernel says that something is not there, not what. */
@@ -243,7 +249,7 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};
 
-	note_identity(args, prep->plan);
+	note_weaker(args, prep);
 	prep->record.plan = prep->plan;
 	record_attachment(&prep->record, &audit);
 	if (run_plan(prep->plan, &opt, attachments, ARRAY_SIZE(attachments), out, err) != 0) {

@@ -11,6 +11,8 @@
 
 #include "audit/audit.h"
 #include "base/path.h"
+#include "run/blame.h"
+#include "sys/fs.h"
 
 #ifndef AGENTBOX_PROFILES_DIR
 #define AGENTBOX_PROFILES_DIR "/usr/share/agentbox/profiles"
@@ -167,6 +169,39 @@ int cli_context_load(struct cli_context *c, const struct cli_source *src, struct
 	return 0;
 }
 
+int cli_context_parse(struct cli_context *c, const char *text, struct err *err)
+{
+	const struct facts_caller *caller = &c->facts.caller;
+	struct profile_source ps = { .fd = -1, .cwd = "/" };
+	struct profile_text pt = {
+		.name = "(built in)", .dir = "/", .text = text, .len = strlen(text)
+	};
+
+	if (facts_caller(c->arena, &c->facts.caller, err) != 0)
+		return -1;
+	ps.home = caller->home;
+	ps.uid = caller->uid;
+	ps.gid = caller->gid;
+	if (profile_parse(c->arena, &ps, &pt, &c->profile, err) != 0 ||
+	    policy_validate(c->profile, err) != 0)
+		return -1;
+	c->agent = policy_identify(c->profile, NULL, &c->identity);
+	return 0;
+}
+
+/* Roots are opened by openat2(2), without which there is no opening below a directory that others
+ * write to: where that is refused, it is the host's doing and not the root's. */
+static int facts_failed(struct err *err)
+{
+	int r = sys_openat2(AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0, 0);
+
+	if (r == -ENOSYS || r == -EPERM)
+		return blame_at(err, CAUSE_OTHER, -r, "openat2");
+	if (r >= 0)
+		(void)close(r);
+	return -1;
+}
+
 int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
 {
 	struct facts_input in = {
@@ -178,7 +213,7 @@ int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
 	struct tree_access *seen;
 
 	if (facts_gather(c->arena, &in, &c->facts, err) != 0)
-		return -1;
+		return facts_failed(err);
 	c->access = arena_array(c->arena, c->facts.roots.n, sizeof(*c->access));
 	seen = arena_array(c->arena, c->facts.roots.n, sizeof(*seen));
 	for (size_t i = 0; i < c->facts.roots.n; i++) {

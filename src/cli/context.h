@@ -35,6 +35,8 @@ MUST_CHECK int cli_state_dir(struct arena *a, const struct facts_caller *caller,
 /* cli_context_load() - the caller, the profile, its checks, the agent. */
 MUST_CHECK int cli_context_load(struct cli_context *c, const struct cli_source *src,
 				struct err *err);
+/* cli_context_parse() - the same from the text of a profile of ours: the caller, no state. */
+MUST_CHECK int cli_context_parse(struct cli_context *c, const char *text, struct err *err);
 /* cli_context_facts() - the host, and the view of what @all_roots or the agent's rights grant. */
 MUST_CHECK int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err);
 void cli_context_close(struct cli_context *c);

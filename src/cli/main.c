@@ -12,7 +12,8 @@
 #include "base/suggest.h"
 #include "cli/cli.h"
 
-static const struct cli_command *const commands[] = { &cmd_run, &cmd_check, &cmd_audit };
+static const struct cli_command *const commands[] = { &cmd_run, &cmd_check, &cmd_audit,
+						      &cmd_doctor };
 
 /* A descriptor that agentbox opens must never become the standard input or output of something
  * that believes to write to a terminal. */

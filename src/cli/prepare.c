@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/prepare.h"
 
+#include <errno.h>
 #include <grp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/exitcode.h"
+#include "run/probe.h"
 
 void prepare_init(struct prepared *p, struct arena *a)
 {
@@ -110,6 +113,46 @@ static int make_trees(struct prepared *p, const struct plan_ids *ids, struct err
 			      &p->trees, err);
 }
 
+const char *prepare_identity_reason(struct arena *a, const struct prepared *p)
+{
+	const struct run_trees *t = &p->trees;
+
+	if (!t->unsupported)
+		return "the user namespace of this root has no further ids";
+	if (t->errnum == EINVAL && t->which < t->n)
+		return arena_printf(a,
+				    "'%s' lies on a file system without id mapping (overlayfs is "
+				    "one): name a root that an ordinary user owns first",
+				    p->context.facts.roots.v[t->which].object.path);
+	return "this root may not map ids or mount (capabilities taken away, or a filter around "
+	       "it)";
+}
+
+static int check_required(const struct prepared *p, struct err *err)
+{
+	const struct profile_sandbox *s = &p->context.profile->sandbox;
+	const struct profile_pos *pos = &s->require_pos;
+
+	if ((s->require & PROFILE_REQUIRE_UNPRIVILEGED_IDENTITY) == 0)
+		return 0;
+	return err_set_at(err, ERR_HOST, pos->file, pos->line, pos->col,
+			  "'require' asks for unprivileged_identity, and there is none for root "
+			  "here: %s",
+			  prepare_identity_reason(p->context.arena, p));
+}
+
+/* The outer /proc only where the profile names it and the kernel refuses a new one for the very
+ * reason that the one there is masked. */
+static int settle_proc(struct prepared *p, struct plan_request *rq, struct err *err)
+{
+	struct cli_context *c = &p->context;
+
+	if ((c->profile->sandbox.degrade & PROFILE_DEGRADE_NO_PROC) == 0 || probe_proc() != -EPERM)
+		return 0;
+	rq->outer_proc = true;
+	return facts_outer_proc(c->arena, &c->facts, err);
+}
+
 /* An unprivileged identity for a root caller where this host has one; where it has not, kernel
  * uid 0 without capabilities, and everything secret in /etc masked. */
 static int settle_identity(struct prepared *p, struct plan_ids *ids, struct err *err)
@@ -123,8 +166,11 @@ static int settle_identity(struct prepared *p, struct plan_ids *ids, struct err 
 		if (p->trees.unsupported)
 			plan_ids_choose(&c->facts, c->access, true, ids, &p->idmapped);
 	}
+	plan_ids_user(&c->profile->sandbox, ids);
 	if (ids->identity != PLAN_IDENTITY_ROOT)
 		return 0;
+	if (check_required(p, err) != 0)
+		return -1;
 	/* The groups of root go where that is permitted; setgroups(2) is denied in the sandbox. */
 	(void)setgroups(0, NULL);
 	return facts_etc_secrets(c->arena, &c->facts, err);
@@ -149,7 +195,8 @@ static int compile(struct arena *a, const struct prepare_input *in, struct prepa
 		.capture = in->capture,
 	};
 
-	if (settle_identity(p, &rq.ids, err) != 0 || resolve_guards(a, &ri, &p->resolved, err) != 0)
+	if (settle_identity(p, &rq.ids, err) != 0 || settle_proc(p, &rq, err) != 0 ||
+	    resolve_guards(a, &ri, &p->resolved, err) != 0)
 		return -1;
 	rq.root_trees = p->trees.n > 0 ? p->trees.fds : NULL;
 	rq.idmapped = p->idmapped;
@@ -200,4 +247,18 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 		return cli_rc(err);
 	}
 	return 0;
+}
+
+int prepare_probe(struct arena *a, const struct prepare_input *in, struct prepared *p,
+		  struct err *err)
+{
+	struct prepare_input probe = *in;
+	char **no_command = arena_array(a, 2, sizeof(char *));
+
+	no_command[0] = arena_strdup(a, "doctor");
+	probe.argv = no_command;
+	if (cli_context_facts(&p->context, false, err) != 0)
+		return -1;
+	p->resolved.workdir = "/";
+	return compile(a, &probe, p, err);
 }

@@ -37,4 +37,10 @@ void prepare_init(struct prepared *p, struct arena *a);
  * exit status: 120, 121 and 122 with p->decision set, 125 (and 121) with *err set. */
 MUST_CHECK int prepare_request(struct arena *a, const struct prepare_input *in, struct prepared *p,
 			       struct err *err);
+/* prepare_probe() - a plan that builds the sandbox of p->context, which has its profile and agent,
+ * and then has no command to start. No request: nothing is decided and nothing is recorded. */
+MUST_CHECK int prepare_probe(struct arena *a, const struct prepare_input *in, struct prepared *p,
+			     struct err *err);
+/* prepare_identity_reason() - why PLAN_IDENTITY_ROOT, for people. */
+const char *prepare_identity_reason(struct arena *a, const struct prepared *p);
 void prepare_close(struct prepared *p);

@@ -33,6 +33,13 @@ json_t *result_mechanisms(const struct plan *p)
 	json_put(o, "commands", json_text(p->only_commands ? "landlock" : "none"));
 	json_put(o, "nested_sandboxes", json_boolean(p->nested));
 	json_put(o, "network", json_text(p->host_network ? "host" : "none"));
+	json_put(o, "proc", json_text(p->outer_proc ? "outer" : "own"));
+	/* What keeps programs from making user namespaces of their own. The sysctl for it cannot
+	 * be reached through an outer /proc. */
+	json_put(o, "nested_userns",
+		 json_text(p->nested || (p->filter_options & FILTER_USERNS) != 0 ? "allowed"
+			   : p->outer_proc                                       ? "seccomp"
+					   : "seccomp+sysctl"));
 	json_put(o, "timeout", json_text(p->timeout_ms == 0 ? "none" : "supervisor"));
 	json_put(o, "output", json_text(p->output_limited ? "supervisor" : "none"));
 	json_put(o, "seccomp", json_text(plan_filter_preset(p)));
