@@ -352,7 +352,7 @@ live_run() { # CALLER
 	"${wrap[@]}" "${as[@]}" env -i \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$LIVE/$1/home" \
 		TERM=dumb LIVE_CALLER="$1" LIVE="$LIVE" LIVE_IS_PRIVATE=$private PYTHON="$PYTHON" \
-		LIVE_UID="$LIVE_UID" INJECT="${INJECT:+$LIVE/inject}" \
+		LIVE_UID="$LIVE_UID" INJECT="${INJECT:+$LIVE/inject}" DENY="${DENY:+$LIVE/deny-syscall}" \
 		ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
 		AGENTBOX_MUST_WORK="${AGENTBOX_MUST_WORK:-}" \
 		timeout -k 5 "${LIVE_TIMEOUT:-150}" bash "$LIVE/lib/${0##*/}" </dev/null 2>&1
@@ -411,6 +411,7 @@ as_callers() {
 	mkdir "$LIVE/lib"
 	install -m 755 "$AGENTBOX" "$LIVE/agentbox"
 	[ -z "${INJECT:-}" ] || install -m 755 "$INJECT" "$LIVE/inject"
+	[ -z "${DENY:-}" ] || install -m 755 "$DENY" "$LIVE/deny-syscall"
 	cp "$here"/*.sh "$here"/*.py "$LIVE/lib/" 2>/dev/null
 	cp -r "$here/../profiles" "$LIVE/profiles"
 	cp -r "$here/../../profiles" "$LIVE/shipped"

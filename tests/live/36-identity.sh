@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Who the command is: `user`, `require`, ownership as tools meet it. DESIGN 3.1, 6.3; P55, P58-P61.
+. "$(dirname "$0")/lib.sh" || exit 1
+as_callers
+
+# The kernel uid and gid of a running command.
+outside_ids() {
+	local tok="idt-$$-$CALLER-$RANDOM" p
+	ab_start -- "$PROBE" sleep 20 "$tok"
+	p=$(host_pid "$tok")
+	awk '/^Uid:/ { u = $2 " " $3 " " $4 " " $5 } /^Gid:/ { print u " " $2 " " $3 " " $4 " " $5 }' \
+		"/proc/$p/status"
+	kill "$sup" 2>/dev/null
+	wait "$sup" 2>/dev/null
+}
+
+base_profile
+plain=$(outside_ids)
+owner=$(stat -c %u:%g "$WS")
+
+# --- user: root
+base_profile "user: root"
+expect_out "0 0 root /home/agent root" "user: root is uid 0 with a name and a home" \
+	ab -- sh -c 'echo $(id -u) $(id -g) $(whoami) $HOME $USER'
+is "$(outside_ids)" "$plain" "outside it is the same user as without"
+expect_rc 1 "it has no capability in any set" ab -- grep -qE '^Cap(Inh|Prm|Eff|Bnd|Amb):.*[1-9a-f]' /proc/self/status
+expect_out "ok NoNewPrivs=1" "no_new_privs is set" ab -- "$PROBE" status NoNewPrivs
+inside N "mount a tmpfs" mount-tmpfs /tmp
+inside N "remount the base for writing" mount-remount /usr
+inside EROFS "write in the base" write /usr/f x
+inside N "write in the root itself" write /f x
+inside N "a sysctl of its own network" sysctl /proc/sys/net/ipv4/ip_forward
+inside N "a sysctl of the kernel" sysctl /proc/sys/kernel/core_pattern
+inside N "setgroups" setgroups0
+expect_rc 0 "the workspace is its own" ab -- sh -c 'test "$(stat -c %u:%g .)" = 0:0 && echo x >made'
+is "$(stat -c %u:%g made)" "$owner" "what it makes has the owner of the workspace outside"
+rm -f made
+[ "$CALLER" = nested ] || expect_rc 0 "root's own files outside are nobody's inside" ab -- sh -c \
+	'test "$(stat -c %u /usr)" = 65534'
+expect_rc 0 "python, perl and getent find the user" ab -- sh -c \
+	'getent passwd 0 | grep -q :/home/agent: && getent group 0 | grep -q ^root: && { ! command -v perl >/dev/null || perl -e "exit((getpwuid(\$<))[0] ne q(root))"; }'
+
+# --- a number
+base_profile "user: 4711"
+expect_out "4711 4711 agent" "user: a number" ab -- sh -c 'echo $(id -u) $(id -g) $(id -un)'
+is "$(outside_ids)" "$plain" "outside it is the same user"
+base_profile "user: 5"
+expect_out "agent agent" "a number that is a system's group" ab -- sh -c 'echo $(id -un) $(id -gn)'
+base_profile "user: 65534"
+expect_rc 125 "the number of nobody is refused" ab -- true
+base_profile "user: -1"
+expect_rc 125 "a number that is none too" ab -- true
+base_profile "user: caller"
+expect_out "$([ "$EUID" = 0 ] && echo 1000 || echo "$EUID")" "user: caller" ab -- id -u
+
+# --- tar and chown
+mkdir tree && echo x >tree/f
+tar -cf own.tar --owner=0 --group=0 tree
+tar -cf other.tar --owner=12345 --group=12345 tree
+rm -r tree
+base_profile
+expect_rc 0 "tar unpacks an archive of root's" ab -- tar -xf own.tar
+expect_rc 0 "and of somebody else's" ab -- tar -xf other.tar
+is "$(stat -c %u:%g tree/f)" "$owner" "as the owner of the workspace"
+expect_rc 0 "chown to oneself" ab -- sh -c 'chown "$(id -u):$(id -g)" tree/f'
+probe_yn EINVAL "inside: chown to an id without a mapping" ab -- sh -c 'chown 12345 tree/f 2>&1 | grep -q "Invalid argument" && echo EINVAL'
+rm -r tree
+base_profile "user: root"
+expect_rc 0 "as root tar restores its own ids" ab -- tar -xf own.tar
+# GNU tar as root wants to give files away, and there is nobody else to give them to.
+expect_rc 2 "not those of others" ab -- tar -xf other.tar
+like "$(cat "$T/err")" "Invalid argument" "for which the kernel says EINVAL"
+expect_rc 0 "unless it is told to leave them" ab -- tar --no-same-owner -xf other.tar
+rm -r tree own.tar other.tar
+
+# --- git
+if command -v git >/dev/null; then
+	GIT='git -c user.name=a -c user.email=a@example.org -c init.defaultBranch=main'
+	for user in caller root 4711; do
+		base_profile "user: $user"
+		expect_rc 0 "git works as user: $user" ab -- sh -ec "
+			$GIT init -q repo-$user; cd repo-$user; echo x >f; $GIT add f
+			$GIT commit -qm one; $GIT status --porcelain"
+		expect_rc 0 "what it made is the host's too" git -C "repo-$user" log --oneline
+		expect_rc 1 "and nothing of git's is in the environment" ab -- sh -c 'env | grep ^GIT_'
+	done
+	if [ "$CALLER" = root ]; then
+		# The first writable root is root's, this one is not: inside, it is somebody else's.
+		mkdir "$T/foreign"
+		git -c init.defaultBranch=main init -q "$T/foreign"
+		chown -R 31234:31234 "$T/foreign"
+		profile foreign <<-YAML
+			sandbox: {roots: [{path: "$WS", mode: rw}, {path: "$T/foreign", mode: ro}]}
+			permissions: {agents: {me: allow}}
+		YAML
+		expect_rc 0 "git takes a repository of another user's" ab -- git -C "$T/foreign" status
+		expect_rc 128 "which it would not without its setting (control)" \
+			ab -- env -u GIT_CONFIG_COUNT git -C "$T/foreign" status
+	fi
+else
+	skip "git" "git is not installed"
+fi
+
+# --- require
+base_profile "require: [unprivileged_identity]"
+expect_rc 0 "an unprivileged identity is there" ab -- true
+if [ "$CALLER" = root ]; then
+	# A user namespace of root's with one id: there is none to give away.
+	one() {
+		unshare -Ur "$AGENTBOX" run --state "$T/state-one" -p "$P" "$@"
+	}
+	expect_rc 125 "where there is none, it is refused" one -- sh -c "echo x >$WS/marker"
+	like "$(cat "$T/err")" "base.yaml:[0-9]+:[0-9]+: .*unprivileged_identity.*no further ids" \
+		"with the place in the profile and the reason"
+	check_not "and nothing ran" test -e marker
+	base_profile
+	expect_rc 0 "without the key it runs" one --json -- sh -c 'id -u'
+	json_is "$T/out" 'o["mechanisms"]["identity"] == "root" and o["output"] == "1000\n"' \
+		"and says what it is"
+	like "$(cat "$T/err")" "kernel uid 0 without capabilities" "on stderr as well"
+fi
+no_sandbox_left "no process of a sandbox is left"
+done_testing

@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Hosts that cannot build a sandbox, made here (reference: KERNEL C6): each refuses the run, runs
+# nothing, and is named by doctor in the same words. P62, P74, P75, P79; R037, R038, R072, R089.
+. "$(dirname "$0")/lib.sh" || exit 1
+as_callers
+
+doctor() {
+	"$AGENTBOX" doctor --state "$STATE" "$@"
+}
+
+base_profile
+tree_of "$WS" >"$T/before"
+expect_rc 0 "a host that works" doctor
+like "$(cat "$T/out")" 'sandbox ready: yes' "in words"
+unlike "$(cat "$T/out")" $'\033' "without colour"
+expect_rc 0 "the same in JSON" doctor --json
+json_is "$T/out" 'o["sandbox_ready"] is True and o["policy_ready"] is None' "sandbox_ready"
+json_is "$T/out" 'all(c["ok"] is not False for c in o["checks"] if c["required"])' "every check is ok"
+json_is "$T/out" '{"version","kernel","identity","mechanisms","checks","uncovered"} <= set(o)' "its keys"
+json_is "$T/out" '{c["name"] for c in o["checks"]} >= {"user_namespace","mount_namespace","pid_namespace","net_namespace","id_maps","propagation","root","proc","pivot","loopback","keyring","landlock"}' \
+	"every part has a check"
+json_is "$T/out" 'len(o["uncovered"]) > 3' "and it says what is not covered"
+check_not "it makes no state" test -e "$STATE"
+expect_rc 125 "arguments are refused" doctor now
+
+# --- the two states
+expect_rc 0 "with a profile" doctor -p "$P" --json
+json_is "$T/out" 'o["sandbox_ready"] is True and o["policy_ready"] is True' "both are ready"
+json_is "$T/out" '[r["mode"] for r in o["effective"]["roots"]] == ["rw", "ro"] and o["effective"]["network"] == "none"' \
+	"what it comes to"
+good=$P
+base_profile "netwrok: none"
+expect_rc 125 "a profile that does not load" doctor -p "$P" --json
+json_is "$T/out" 'o["sandbox_ready"] is True and o["policy_ready"] is False' "is not the sandbox's fault"
+json_is "$T/out" '[c["cause"] for c in o["checks"] if c["ok"] is False][0].endswith("(did you mean '"'network'"'?)")' \
+	"and has its cause"
+profile absent <<-YAML
+	sandbox: {roots: ["$T/no-such"]}
+	permissions: {agents: {me: allow}}
+YAML
+expect_rc 125 "a root that is absent" doctor -p "$P" --json
+json_is "$T/out" 'o["sandbox_ready"] is True and o["policy_ready"] is False' "the same"
+profile nobody <<-YAML
+	sandbox: {roots: []}
+	permissions: {agents: {}}
+YAML
+expect_rc 125 "nobody is declared" doctor -p "$P" --json
+json_is "$T/out" '[c["name"] for c in o["checks"] if c["ok"] is False] == ["agents"]' "the same"
+base_profile 'env: {set: {SOME_TOKEN: zz-secret-zz}}'
+expect_rc 0 "a profile with a secret" doctor -p "$P" --json
+unlike "$(cat "$T/out")" 'zz-secret' "no value is printed"
+like "$(cat "$T/out")" 'SOME_TOKEN' "the name is (control)"
+tree_of "$WS" >"$T/after"
+check "nothing in the workspace has changed" cmp "$T/before" "$T/after"
+
+# --- hosts that cannot. The command would leave a mark.
+P=$good
+refused() { # NAME PATTERN WRAPPER...
+	local name=$1 pattern=$2
+	shift 2
+	expect_rc 125 "$name: the run is refused" "$@" "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "echo x >$WS/marker"
+	cp "$T/err" "$T/said"
+	check_not "$name: nothing ran" test -e "$WS/marker"
+	expect_rc 125 "$name: doctor says no" "$@" "$AGENTBOX" doctor --json
+	json_is "$T/out" 'o["sandbox_ready"] is False' "$name: sandbox_ready"
+	json_is "$T/out" 'len([c for c in o["checks"] if c["required"] and c["ok"] is False]) == 1' \
+		"$name: one check failed"
+	local cause remedy
+	cause=$(json_get "$T/out" '[c["cause"] for c in o["checks"] if c["required"] and c["ok"] is False][0]')
+	remedy=$(json_get "$T/out" '[c["remedy"] for c in o["checks"] if c["required"] and c["ok"] is False][0]')
+	like "$cause" "$pattern" "$name: the cause"
+	is "$(grep -cF -- "($cause; $remedy)" "$T/said")" 1 "$name: the run said the same cause and remedy"
+	"$@" "$AGENTBOX" doctor | grep -qF -- "$cause" && pass "$name: so does doctor in words" ||
+		fail "$name: so does doctor in words"
+}
+
+# In the new namespace alone: it is that namespace's own limit.
+# shellcheck disable=SC2016
+refused "no user namespaces" 'user.max_user_namespaces is 0' \
+	unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' -
+# shellcheck disable=SC2016
+refused "no net namespaces" 'user.max_net_namespaces is 0' \
+	unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_net_namespaces && exec "$@"' -
+refused "clone3: EPERM" 'seccomp filter .*Seccomp: 2' "$DENY" EPERM clone3 --
+refused "clone3: ENOSYS" 'seccomp filter .*Seccomp: 2' "$DENY" ENOSYS clone3 --
+refused "no mounts" 'seccomp filter .*Seccomp: 2' \
+	"$DENY" EPERM mount mount_setattr open_tree fsopen fsmount move_mount pivot_root --
+refused "mount_setattr: ENOSYS" 'seccomp filter .*Seccomp: 2' "$DENY" ENOSYS mount_setattr --
+refused "pivot_root: EPERM" 'seccomp filter .*Seccomp: 2' "$DENY" EPERM pivot_root --
+refused "openat2: ENOSYS" 'seccomp filter .*Seccomp: 2' "$DENY" ENOSYS openat2 --
+refused "setsid: EPERM" 'seccomp filter .*Seccomp: 2' "$DENY" EPERM setsid --
+expect_rc 0 "a filter that is not in the way (control)" "$DENY" EPERM fsopen -- true
+
+# Root of a mount and a pid namespace of its own, as in a container. Root has the right already.
+own=(unshare -mpf --mount-proc)
+[ "$EUID:$CALLER" = 0:root ] || own=(unshare -Urmpf --mount-proc)
+# shellcheck disable=SC2016
+masked=("${own[@]}" sh -c 'mount -t tmpfs tmpfs /proc/fs || exit 99; "$@"' -)
+refused "masked /proc" 'procfs.*masked' "${masked[@]}"
+# shellcheck disable=SC2016
+readonly=("${own[@]}" sh -c 'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys || exit 99; "$@"' -)
+refused "read-only /proc/sys" 'procfs.*masked or read-only' "${readonly[@]}"
+expect_rc 0 "the same without a mask (control)" "${own[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- true
+
+mkdir "$T/root"
+# shellcheck disable=SC2016
+refused "chroot" 'in a chroot' "${own[@]}" \
+	sh -c 'mount --rbind / "$1" && mount -t proc proc "$1/proc" || exit 99; d=$1; shift; chroot "$d" "$@"' - "$T/root"
+
+if [ "$CALLER" = root ]; then
+	refused "root without capabilities" 'no capabilities' setpriv --bounding-set=-all --inh-caps=-all
+fi
+
+# --- inside agentbox itself
+cp "$AGENTBOX" "$T/bin/agentbox"
+cat >"$WS/inner.sh" <<-'SH'
+	mkdir /tmp/ws
+	printf 'sandbox: {roots: [/tmp/ws]}\npermissions: {agents: {me: allow}}\n' >"$HOME/inner.yaml"
+	"$1" run --state "$HOME/state" -p "$HOME/inner.yaml" -- sh -c 'echo x >/tmp/ws/marker'
+	echo "rc=$?"
+	test -e /tmp/ws/marker && echo marked
+	"$1" doctor --json >/tmp/d.json
+	echo "doctor=$?"
+	cat /tmp/d.json
+SH
+ab -- sh ./inner.sh "$T/bin/agentbox" >"$T/out" 2>"$T/err"
+like "$(cat "$T/out")" '^rc=125' "inside itself: refused"
+unlike "$(cat "$T/out")" 'marked' "inside itself: nothing ran"
+like "$(cat "$T/err")" 'inside of another agentbox' "inside itself: it says so"
+like "$(cat "$T/out")" 'doctor=125' "inside itself: so does doctor"
+sed -n 's/^{/{/p' "$T/out" >"$T/inner.json"
+json_is "$T/inner.json" '[c["cause"] for c in o["checks"] if c["required"] and c["ok"] is False] and all("another agentbox" in c["cause"] for c in o["checks"] if c["required"] and c["ok"] is False)' \
+	"inside itself: in the same words"
+rm "$WS/inner.sh"
+
+# --- degrade: [no_proc]
+base_profile "degrade: [no_proc]"
+expect_rc 0 "degrade is for where it is needed" ab --json -- test -e /proc/self
+json_is "$T/out" 'o["mechanisms"]["proc"] == "own"' "else /proc is the sandbox's own"
+degraded() {
+	"${masked[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" "$@"
+}
+expect_rc 0 "masked /proc, degraded: it runs" degraded --json -- sh -c 'echo x >marker; cat /proc/self/comm'
+json_is "$T/out" 'o["mechanisms"]["proc"] == "outer" and o["output"] == "cat\n"' "and says so in the result"
+json_is "$T/out" 'o["mechanisms"]["nested_userns"] == "seccomp"' "the filter alone stops user namespaces"
+like "$(cat "$T/err")" 'degraded \(no_proc\)' "and on stderr"
+check "the command ran" test -e marker
+rm -f marker
+like "$(cat "$STATE/audit.jsonl")" '"proc":"outer"' "and it is in the audit log"
+probe_yn EPERM "degraded: a user namespace" degraded -- sh -c 'unshare -U true 2>&1 | grep -q "not permitted" && echo EPERM || echo ok'
+expect_rc 0 "outside it is no error (control)" unshare -U true
+expect_rc 0 "doctor agrees" "${masked[@]}" "$AGENTBOX" doctor --state "$STATE" -p "$P" --json
+json_is "$T/out" 'o["sandbox_ready"] is True and o["mechanisms"]["proc"] == "outer"' "in the same words"
+probe_yn EROFS "degraded: /proc is read-only" degraded -- "$PROBE" write /proc/self/comm x
+probe_yn Y "degraded: it can be read (control)" degraded -- "$PROBE" read /proc/self/comm
+probe_yn N "degraded: sysctls" degraded -- "$PROBE" sysctl /proc/sys/net/ipv4/ip_forward
+probe_yn N "degraded: a remount" degraded -- "$PROBE" mount-remount /proc
+probe_yn N "degraded: an unmount" degraded -- "$PROBE" umount /proc/fs
+expect_rc 0 "degraded: the host's mask is still there" degraded -- sh -c 'test -z "$(ls /proc/fs)"'
+# A process of the same user outside, in the same /proc.
+# shellcheck disable=SC2016
+beside=("${own[@]}" sh -c 'mount -t tmpfs tmpfs /proc/fs || exit 99
+	SECRET=zz-secret sleep 30 & until grep -qa zz-secret /proc/$!/environ; do sleep 0.05; done
+	"$@"; rc=$?; kill $!; exit $rc' -)
+expect_rc 0 "outside, its environment can be read (control)" "${beside[@]}" \
+	sh -c 'cat /proc/[0-9]*/environ 2>/dev/null | grep -qa zz-secret'
+expect_rc 1 "degraded: not by a program inside" "${beside[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- \
+	sh -c 'cat /proc/[0-9]*/environ 2>/dev/null | grep -qa zz-secret'
+expect_rc 1 "degraded: nor its root directory" "${beside[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- \
+	sh -c 'for r in /proc/[0-9]*/root; do ls "$r/home" >/dev/null 2>&1 && [ "$(readlink "$r")" != / ] && exit 0; ls "$r$HOME/../../root" >/dev/null 2>&1 && exit 0; done; exit 1'
+expect_rc 125 "any other refusal of a proc is none to degrade for" \
+	"$DENY" ENOSYS fsmount -- "$AGENTBOX" run --state "$STATE" -p "$P" -- true
+
+# --- groups that cannot be left
+if [ "$CALLER" = root ]; then
+	gid=$(getent group disk | cut -d: -f3)
+	setpriv --reuid "$LIVE_UID" --regid "$LIVE_UID" --groups "${gid:-6}" "$AGENTBOX" doctor --json >"$T/out" 2>"$T/err"
+	json_is "$T/out" '[g for g in o["identity"]["groups"] if g["opens"]]' "doctor tells a dangerous group"
+	setpriv --reuid "$LIVE_UID" --regid "$LIVE_UID" --clear-groups "$AGENTBOX" doctor --json >"$T/out" 2>"$T/err"
+	json_is "$T/out" 'not o["identity"]["groups"]' "and none where there is none (control)"
+	expect_rc 0 "root's own are dropped" doctor --json
+	json_is "$T/out" 'o["identity"]["kind"] == "mapped" and not o["identity"]["groups"]' "and not told"
+fi
+no_sandbox_left "no process of a sandbox is left"
+done_testing
