@@ -165,6 +165,9 @@ static bool has_foreign_root(const struct plan_request *rq)
 	/* With an id mapping on the tree, root's files are the user's own. */
 	uint32_t own = rq->idmapped ? 0 : rq->ids.outside_uid;
 
+	/* A search for PATH alone, before anybody knows who may do what. */
+	if (rq->access == NULL)
+		return false;
 	for (size_t i = 0; i < rq->facts->roots.n; i++) {
 		const struct facts_root *r = &rq->facts->roots.v[i];
 
