@@ -11,12 +11,12 @@
 
 enum cli_arg {
 	CLI_ARG_NONE = 0,
-	CLI_ARG_VALUE,	  /* --name VALUE, --name=VALUE, -n VALUE */
+	CLI_ARG_VALUE,    /* --name VALUE, --name=VALUE, -n VALUE */
 	CLI_ARG_OPTIONAL, /* --name or --name=VALUE */
 };
 
 struct cli_option {
-	int id;		  /* unique within the command */
+	int id;           /* unique within the command */
 	char short_name;  /* 0: none */
 	const char *name; /* long name, without dashes */
 	enum cli_arg arg;
@@ -32,7 +32,7 @@ struct cli_given {
 struct cli_parsed {
 	ARRAY_OF(struct cli_given) options;
 	ARRAY_OF(const char *) words; /* before "--" */
-	char **rest;		      /* after "--"; NULL without one */
+	char **rest;                  /* after "--"; NULL without one */
 	bool help;
 };
 

@@ -37,17 +37,20 @@ enum {
 
 static const struct cli_option options[] = {
 	{ OPT_PROFILE, 'p', "profile", CLI_ARG_VALUE, "FILE", "the profile" },
-	{ OPT_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N", "read the profile from descriptor N" },
+	{ OPT_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N",
+	  "read the profile from descriptor N" },
 	{ OPT_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",
 	  "who asks (implied when the profile declares one)" },
 	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR", "same as --param workspace=DIR" },
-	{ OPT_PARAM, 0, "param", CLI_ARG_VALUE, "NAME=VALUE", "a value for ${NAME} in the profile" },
+	{ OPT_PARAM, 0, "param", CLI_ARG_VALUE, "NAME=VALUE",
+	  "a value for ${NAME} in the profile" },
 	{ OPT_INTERACTIVE, 'i', "interactive", CLI_ARG_NONE, NULL,
 	  "pass standard input on (default: none, unless stdin and stdout are terminals)" },
 	{ OPT_COMMAND, 'c', "command", CLI_ARG_VALUE, "STRING", "run 'sh -c STRING' inside" },
 	{ OPT_WORKDIR, 0, "workdir", CLI_ARG_VALUE, "DIR", "where to start, as seen inside" },
 	{ OPT_ENV, 0, "env", CLI_ARG_VALUE, "NAME", "pass on a variable of the caller" },
-	{ OPT_TIMEOUT, 0, "timeout", CLI_ARG_VALUE, "TIME", "end the run after TIME (500ms, 30s, 5m)" },
+	{ OPT_TIMEOUT, 0, "timeout", CLI_ARG_VALUE, "TIME",
+	  "end the run after TIME (500ms, 30s, 5m)" },
 	{ OPT_JSON, 0, "json", CLI_ARG_OPTIONAL, "split",
 	  "print one JSON object instead of the output" },
 	{ OPT_STATUS_FD, 0, "status-fd", CLI_ARG_VALUE, "N",
@@ -163,15 +166,17 @@ static int parse_args(struct arena *a, int argc, char **argv, struct run_args *a
 		if (g->id != OPT_ENV)
 			continue;
 		if (strpbrk(g->value, "=*") != NULL || g->value[0] == '\0')
-			return err_set(err, ERR_USAGE, 0,
-				       "--env takes a name, never a value: command lines are public "
-				       "(use env.set in the profile, or export the variable)");
+			return err_set(
+				err, ERR_USAGE, 0,
+				"--env takes a name, never a value: command lines are public "
+				"(use env.set in the profile, or export the variable)");
 		args->env_pass[args->n_env_pass++] = g->value;
 	}
 	timeout = cli_value(&args->parsed, OPT_TIMEOUT);
 	if (timeout != NULL && schema_duration(timeout, &args->timeout_ms) != 0)
 		return err_set(err, ERR_USAGE, 0,
-			       "--timeout '%s': write a number and ms, s, m or h, as in 30s", timeout);
+			       "--timeout '%s': write a number and ms, s, m or h, as in 30s",
+			       timeout);
 	if (timeout != NULL && args->timeout_ms == 0)
 		return err_set(err, ERR_USAGE, 0, "--timeout must be more than zero");
 	return parse_command(a, args, err);
@@ -236,8 +241,8 @@ static void name_missing(struct arena *a, const struct prepared *prep, struct ou
 	(void)resolve_missing_err(&missing, &out->err);
 }
 
-static int run_prepared(struct arena *a, const struct run_args *args, struct prepared *prep, struct outcome *out,
-			struct err *err)
+static int run_prepared(struct arena *a, const struct run_args *args, struct prepared *prep,
+			struct outcome *out, struct err *err)
 {
 	struct run_attachment audit;
 	const struct run_attachment *const attachments[] = { &audit };

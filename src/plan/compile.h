@@ -14,7 +14,7 @@
  * others share. */
 #define PLAN_FIXED_ID 65525U
 
-#define PLAN_GRACE_MS 5000
+#define PLAN_GRACE_MS      5000
 #define PLAN_CAPTURE_BYTES ((uint64_t)1024 * 1024)
 
 struct plan_request {
@@ -23,7 +23,8 @@ struct plan_request {
 	const struct tree_access *access; /* one for each of facts.roots */
 	const struct resolved *resolved;
 	struct plan_ids ids;
-	const int *root_trees; /* one for each of facts.roots: a tree made by the supervisor, or -1 */
+	const int
+		*root_trees; /* one for each of facts.roots: a tree made by the supervisor, or -1 */
 	bool idmapped;
 	bool host_network; /* sandbox and agent both grant it */
 	bool outer_proc;   /* facts.proc is bound, read-only, in place of a proc of its own */
@@ -32,7 +33,7 @@ struct plan_request {
 	const char *const *env_pass; /* --env NAME */
 	size_t n_env_pass;
 	uint64_t timeout_ms; /* --timeout, 0: none; may only lower */
-	bool capture;	     /* the output is kept: limited even when the profile sets no limit */
+	bool capture;        /* the output is kept: limited even when the profile sets no limit */
 };
 
 /* plan_ids_choose() - which kernel ids the command gets. @ret_idmap: the roots must be mounted

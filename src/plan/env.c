@@ -14,10 +14,11 @@ static const struct {
 	const char *name;
 	const char *value;
 } minimum[] = {
-	{ "HOME", "/home/agent" }, { "USER", "agent" },	    { "LOGNAME", "agent" },
-	{ "SHELL", "/bin/sh" },	   { "TMPDIR", "/tmp" },    { "container", "agentbox" },
-	{ "LANG", NULL },	   { "LC_*", NULL },	    { "TERM", NULL },
-	{ "TZ", NULL },
+	{ "HOME", "/home/agent" }, { "USER", "agent" },
+	{ "LOGNAME", "agent" },    { "SHELL", "/bin/sh" },
+	{ "TMPDIR", "/tmp" },      { "container", "agentbox" },
+	{ "LANG", NULL },          { "LC_*", NULL },
+	{ "TERM", NULL },          { "TZ", NULL },
 };
 
 /* git refuses a repository that is not its user's own (git-config(1), safe.directory). Inside

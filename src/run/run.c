@@ -38,8 +38,7 @@ static int run_start(struct supervisor *s, const struct run_options *opt, struct
 	if (stdfd_open(&s->io, s->plan, opt, s->o->output, err) != 0) {
 		/* The one act of it that the host may refuse: pipes given to another user. */
 		if (err->errnum == EPERM)
-			s->o->failure =
-				(struct run_failure){ .place = CAUSE_IDS, .errnum = EPERM };
+			s->o->failure = (struct run_failure){ .place = CAUSE_IDS, .errnum = EPERM };
 		return -1;
 	}
 	if (start_child(s, err) == 0)

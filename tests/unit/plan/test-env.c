@@ -169,6 +169,26 @@ static void test_git(struct tap *t, const char *what, const char *block, enum ha
 
 #define GIT_TRUST "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=* "
 
+/* run and check look for PATH before the rights of the agent are known. */
+static void test_search_early(struct tap *t)
+{
+	static const char text[] = "sandbox: {roots: [/w, /x], env: {set: {A: b}}}\n"
+				   "permissions: {agents: {me: allow}}\n";
+	char path[] = "PATH=/usr/bin:/nowhere";
+	char *const caller[] = { path, NULL };
+	struct hand_options o = { .environ = caller };
+	struct hand h;
+
+	if (hand_load(&h, text, strlen(text)) != 0) {
+		tap_ok(t, false, "search: %s", h.err.msg);
+		return;
+	}
+	hand_facts(&h, &o);
+	h.rq.access = NULL;
+	tap_str(t, plan_env_search(&h.arena, &h.rq), "/usr/bin", "PATH without any access");
+	hand_free(&h);
+}
+
 static void test_foreign(struct tap *t)
 {
 	test_git(t, "own roots", "roots: [/w]", HAND_USER, "USER=agent ");
@@ -200,6 +220,7 @@ int main(void)
 		arena_free(&a);
 	}
 	test_foreign(&t);
+	test_search_early(&t);
 	test_secret_names(&t);
 	return tap_done(&t);
 }
