@@ -124,8 +124,7 @@ static int log_path(struct arena *a, const struct cli_parsed *p, const char **re
 		*ret = p->words.v[1];
 		return 0;
 	}
-	if (facts_caller(a, &caller, err) != 0 ||
-	    cli_state_dir(a, &caller, state, &dir, err) != 0)
+	if (facts_caller(a, &caller, err) != 0 || cli_state_dir(a, &caller, state, &dir, err) != 0)
 		return -1;
 	*ret = path_join(a, dir, AUDIT_FILE);
 	return 0;

@@ -136,9 +136,9 @@ static int check_command(struct arena *a, struct check *c, char *const *environ_
 {
 	struct cli_context *ctx = &c->context;
 	char **argv = arena_array(a, c->n_words + 1, sizeof(char *));
-	const struct plan_request env = {
-		.profile = ctx->profile, .facts = &ctx->facts, .environ = environ_in
-	};
+	const struct plan_request env = { .profile = ctx->profile,
+					  .facts = &ctx->facts,
+					  .environ = environ_in };
 	struct resolve_input ri = {
 		.profile = ctx->profile,
 		.agent = ctx->agent,

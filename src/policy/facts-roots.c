@@ -18,13 +18,13 @@
 #include "base/path.h"
 
 /* Directories that no root may be or contain, judged by device and inode. */
-static const char *const refused_dirs[] = { "/",     "/etc", "/usr", "/var", "/run",  "/proc",
-					    "/sys",  "/dev", "/boot", "/root", "/home" };
+static const char *const refused_dirs[] = { "/",    "/etc", "/usr",  "/var",  "/run", "/proc",
+					    "/sys", "/dev", "/boot", "/root", "/home" };
 
 /* File systems that are interfaces of the kernel, not trees of files. */
-static const long refused_magics[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC,	  CGROUP_SUPER_MAGIC,
-				       CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
-				       SECURITYFS_MAGIC,  DEVPTS_SUPER_MAGIC, BPF_FS_MAGIC };
+static const long refused_magics[] = { PROC_SUPER_MAGIC,    SYSFS_MAGIC,        CGROUP_SUPER_MAGIC,
+				       CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,      TRACEFS_MAGIC,
+				       SECURITYFS_MAGIC,    DEVPTS_SUPER_MAGIC, BPF_FS_MAGIC };
 
 static bool is_absent(int e)
 {
@@ -58,13 +58,13 @@ static int refuse_chain(struct arena *a, struct facts_judge *s, const char *path
 			return 0;
 		path = path_dirname(a, path);
 	}
-	*array_push(a, &s->set) =
-		(struct facts_refused){ .dev = makedev(o.id.dev_major, o.id.dev_minor),
-					.ino = o.id.ino,
-					.what = what };
+	*array_push(a, &s->set) = (struct facts_refused){
+		.dev = makedev(o.id.dev_major, o.id.dev_minor), .ino = o.id.ino, .what = what
+	};
 	fd_close(&o.fd);
 	/* "/" is in the table. */
-	for (const char *p = path_dirname(a, o.path); r == 0 && p[1] != '\0'; p = path_dirname(a, p))
+	for (const char *p = path_dirname(a, o.path); r == 0 && p[1] != '\0';
+	     p = path_dirname(a, p))
 		r = refuse_path(a, s, p, what);
 	return r;
 }

@@ -7,11 +7,7 @@
 #include "probe.h"
 
 static const struct probe_act *const tables[] = {
-	probe_fs_acts,
-	probe_net_acts,
-	probe_proc_acts,
-	probe_look_acts,
-	probe_call_acts,
+	probe_fs_acts, probe_net_acts, probe_proc_acts, probe_look_acts, probe_call_acts,
 };
 
 long probe_number(const char *s)
