@@ -305,10 +305,10 @@ static void context_renew(struct doctor *d)
 	prepare_init(&d->prep, d->arena);
 }
 
-int doctor_examine(struct arena *a, const struct cli_source *source, char *const *environ,
+int doctor_examine(struct arena *a, const struct cli_source *source, char *const *env,
 		   struct doctor *d, struct err *err)
 {
-	const struct prepare_input in = { .source = *source, .environ = environ, .dry_run = true };
+	const struct prepare_input in = { .source = *source, .environ = env, .dry_run = true };
 	struct cli_context *c = &d->prep.context;
 	const struct profile_agent *agent = NULL;
 	const struct profile *profile = NULL;

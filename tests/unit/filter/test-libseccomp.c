@@ -57,8 +57,8 @@ static void add_check(struct made *m, int nr, enum filter_verdict v)
 static void add_ioctl(struct made *m, int nr)
 {
 	const struct filter_step *s = filter_checks[FILTER_CHECK_IOCTL - FILTER_ANSWERS].steps;
-	const struct scmp_arg_cmp first = SCMP_CMP(1, SCMP_CMP_LT, s[0].value);
-	const struct scmp_arg_cmp last = SCMP_CMP(1, SCMP_CMP_GT, s[1].value);
+	const struct scmp_arg_cmp first = SCMP_CMP(1, SCMP_CMP_LT, s[0].value, 0);
+	const struct scmp_arg_cmp last = SCMP_CMP(1, SCMP_CMP_GT, s[1].value, 0);
 
 	add(m, SCMP_ACT_ALLOW, nr, 1, &first);
 	add(m, SCMP_ACT_ALLOW, nr, 1, &last);
