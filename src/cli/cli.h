@@ -72,3 +72,4 @@ extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_audit;
 extern const struct cli_command cmd_doctor;
+extern const struct cli_command cmd_selftest;

@@ -202,6 +202,19 @@ static int facts_failed(struct err *err)
 	return -1;
 }
 
+/* As if the base had it: read-only, at a place of its own. */
+static int show_self(struct cli_context *c, struct err *err)
+{
+	struct facts_object self = c->facts.self;
+
+	self.fd = fcntl(self.fd, F_DUPFD_CLOEXEC, 3);
+	if (self.fd < 0)
+		return err_set(err, ERR_HOST, errno, "the running binary");
+	*array_push(c->arena, &c->facts.base) =
+		(struct facts_base){ .at = c->self_at, .kind = FACTS_BASE_FILE, .object = self };
+	return 0;
+}
+
 int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
 {
 	struct facts_input in = {
@@ -214,6 +227,8 @@ int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
 
 	if (facts_gather(c->arena, &in, &c->facts, err) != 0)
 		return facts_failed(err);
+	if (c->self_at != NULL && show_self(c, err) != 0)
+		return -1;
 	c->access = arena_array(c->arena, c->facts.roots.n, sizeof(*c->access));
 	seen = arena_array(c->arena, c->facts.roots.n, sizeof(*seen));
 	for (size_t i = 0; i < c->facts.roots.n; i++) {

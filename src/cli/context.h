@@ -14,6 +14,7 @@ struct cli_context {
 	struct decision identity;
 	struct tree_access *access; /* one for each root, for the agent */
 	struct view view;
+	const char *self_at; /* show the running binary here, or NULL */
 };
 
 /* What the options of a verb said. All borrowed. */

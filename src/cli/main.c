@@ -11,9 +11,10 @@
 #include "base/exitcode.h"
 #include "base/suggest.h"
 #include "cli/cli.h"
+#include "cli/selftest.h"
 
-static const struct cli_command *const commands[] = { &cmd_run, &cmd_check, &cmd_audit,
-						      &cmd_doctor };
+static const struct cli_command *const commands[] = { &cmd_run, &cmd_check, &cmd_audit, &cmd_doctor,
+						      &cmd_selftest };
 
 /* A descriptor that agentbox opens must never become the standard input or output of something
  * that believes to write to a terminal. */
@@ -98,5 +99,7 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], commands[i]->name) == 0)
 			return run_command(commands[i], argc - 2, argv + 2);
 	}
+	if (strcmp(argv[1], SELFTEST_VERB) == 0)
+		return selftest_inside(argc - 2, argv + 2);
 	return unknown_command(argv[1]);
 }

@@ -17,6 +17,9 @@ struct prepare_input {
 	uint64_t timeout_ms;
 	bool capture;
 	bool dry_run; /* makes no request: nothing is written to the audit log */
+	/* The operator's own command, with the running binary shown there, or NULL. No agent asks,
+	 * so its rules are not consulted; the mounts are those that its rights give. */
+	const char *self_at;
 };
 
 struct prepared {

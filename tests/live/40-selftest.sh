@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# selftest: every attack is held in a sandbox, and is seen to get through where there is none. R071.
+. "${0%/*}/lib.sh"
+as_callers
+
+st() {
+	"$AGENTBOX" selftest --state "$STATE" "$@"
+}
+row() { # NAME: its verdict in $T/table
+	sed -n "s/^\(held\|NOT HELD\|not tried\)  *$1 .*/\1/p" "$T/table"
+}
+
+# --- in a sandbox
+before=$(tree_of "$WS")
+expect_rc 0 "all is held" st
+cp "$T/out" "$T/table"
+like "$(tail -n 1 "$T/table")" '^[0-9]+ held, 0 not held, [0-9]+ not tried$' "and counted"
+is "$(grep -c '^NOT HELD' "$T/table")" 0 "nothing is not held"
+is "$(($(grep -c '^held' "$T/table") >= 70))" 1 "seventy rows ($(grep -c '^held' "$T/table"))"
+grep '^not tried' "$T/table" | diag
+for name in daemon linger write-usr host-path init-mem core-pattern hidden-read profile-hidden frozen-config \
+	frozen-rename setuid-bit kill-init ptrace-init inherited-fd capabilities no-filter host-loopback \
+	host-abstract mount remount fsopen unshare-user clone-user keyring tiocsti tiocsti-high; do
+	is "$(row "$name")" held "held: $name"
+done
+is "$(awk '/held|HELD|tried/ { print $2 }' <(sed 's/^NOT HELD/NOTHELD/;s/^not tried/nottried/;$d' "$T/table") | sort | uniq -d)" "" \
+	"no name twice"
+is "$(cd "$STATE" && echo *)" "audit.jsonl audit.lost" "the private directory is gone"
+is "$(wc -c <"$STATE/audit.jsonl")" 0 "no request, so no record"
+is "$(tree_of "$WS")" "$before" "nothing was made where it was started"
+no_sandbox_left "nothing runs on"
+
+expect_rc 0 "--json" st --json
+json_is "$T/out" 'o["not_held"] == 0 and o["held"] >= 70 and len(o["rows"]) == o["held"] + o["not_tried"]' "counts"
+json_is "$T/out" 'all(set(r) == {"name", "attack", "verdict", "got", "twin", "reason"} for r in o["rows"])' "rows"
+json_is "$T/out" 'all(r["reason"] for r in o["rows"] if r["verdict"] != "held")' "a row that is not held says why"
+json_is "$T/out" 'o["mechanisms"]["seccomp"] == "default"' "mechanisms"
+
+# --- of other profiles
+cat >"$T/param.yaml" <<'YAML'
+params: {workspace: {required: true}}
+sandbox: {roots: [{path: "${workspace}", mode: rw}]}
+permissions: {agents: {me: allow}}
+YAML
+expect_rc 0 "a profile with a workspace gets the private directory" st -p "$T/param.yaml"
+cp "$T/out" "$T/table"
+is "$(row frozen-config)" held "and is attacked there"
+is "$(row profile-hidden)" "not tried" "where it does not lie itself"
+expect_rc 0 "one over the user's files" st -p "$P"
+cp "$T/out" "$T/table"
+is "$(row frozen-config)" "not tried" "nothing is written to them"
+is "$(row write-usr)" held "the rest is tried"
+is "$(tree_of "$WS")" "$before" "they are as they were"
+base_profile "network: host"
+expect_rc 0 "network: host" st -p "$P"
+cp "$T/out" "$T/table"
+is "$(row host-loopback)" "not tried" "the host's loopback interface is what was asked for"
+like "$(grep host-loopback "$T/table")" 'ok, reachable' "and it is seen to be reachable"
+base_profile "syscalls: {allow: [userns, keyrings]}"
+expect_rc 0 "syscalls.allow" st -p "$P"
+cp "$T/out" "$T/table"
+is "$(row unshare-user)" "not tried" "userns is open"
+is "$(row keyring)" "not tried" "keyrings are open"
+is "$(row io_uring)" held "io_uring is not"
+base_profile "syscalls: {preset: strict}"
+expect_rc 0 "strict" st -p "$P"
+cp "$T/out" "$T/table"
+like "$(grep ptrace-init "$T/table")" '^not tried .*twin' "no proof without an allowed twin"
+base_profile
+cat >"$T/narrow.yaml" <<YAML
+sandbox: {roots: [{path: "$WS", mode: rw}]}
+permissions: {agents: {me: {rules: [{operations: [read], paths: ["$WS/**"], mode: allow}]}}}
+YAML
+expect_rc 0 "an agent that may run nothing is attacked all the same" st -p "$T/narrow.yaml"
+expect_rc 125 "no such profile" st -p "$T/none.yaml"
+expect_rc 125 "a word too many" st now
+expect_rc 125 "no place for the private directory" "$AGENTBOX" selftest --state /proc/none
+
+# --- it can fail: the same attacks without a sandbox
+inside_verb() {
+	if [ "$CALLER" = root ]; then
+		setpriv --reuid "$LIVE_UID" --regid "$LIVE_UID" --clear-groups "$AGENTBOX" selftest-inside "$@"
+	else
+		"$AGENTBOX" selftest-inside "$@"
+	fi
+}
+if [ "$CALLER" = nested ]; then
+	note "root of its namespaces: it refuses to attack the system"
+	expect_rc 125 "outside, as root" inside_verb
+	done_testing
+fi
+expect_rc 1 "outside" inside_verb 9</etc/hostname
+cp "$T/out" "$T/table"
+for name in host-path host-dotdot launcher-binary inherited-fd capabilities new-privileges \
+	setuid-bit unshare-user clone-user keyring io_uring bpf tiocsti tiocsti-high tioclinux; do
+	is "$(row "$name")" "NOT HELD" "outside, not held: $name"
+done
+mkdir -m 700 "$T/room" "$T/room/directory" "$T/room/.git" "$T/room/.git/hooks" "$T/room/.git/objects"
+for f in daemon.lock plain .env .git/config .git/HEAD selftest.yaml; do echo x >"$T/room/$f"; done
+[ "$CALLER" != root ] || chown -R "$LIVE_UID" "$T/room"
+py - "$T/room" >"$T/port" <<'PY' &
+import os, socket, sys, time
+a = socket.create_server(("127.0.0.1", 0))
+b = socket.socket(socket.AF_UNIX)
+b.bind(b"\0agentbox-live-40")
+b.listen()
+os.chdir(sys.argv[1])
+c = socket.socket(socket.AF_UNIX)
+c.bind("host.sock")
+c.listen()
+os.chmod("host.sock", 0o777)
+print(a.getsockname()[1], flush=True)
+time.sleep(60)
+PY
+listener=$!
+wait_for 10 test -s "$T/port"
+echo host >"$T/outside"
+expect_rc 1 "outside, in a directory" inside_verb "$T/room" "$T/outside" @agentbox-live-40 "$(cat "$T/port")" $$
+cp "$T/out" "$T/table"
+kill "$listener"
+wait "$listener" 2>/dev/null
+for name in planted-link hidden-read hidden-write hidden-link profile-hidden frozen-config frozen-unlink \
+	frozen-hooks frozen-rename host-loopback host-abstract; do
+	is "$(row "$name")" "NOT HELD" "outside, not held: $name"
+done
+is "$(row host-socket)" "not tried" "a socket in a root is named when it is reached"
+[ "$CALLER" = root ] || is "$(row kill-host)" "NOT HELD" "outside, not held: kill-host"
+
+# --- an attacker that says nothing has proved nothing
+base_profile "limits: {output: 1K}"
+expect_rc 1 "answers that are lost are not held" st -p "$P"
+like "$(cat "$T/out")" 'NOT HELD .*no answer came' "and named so"
+done_testing
