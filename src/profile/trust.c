@@ -108,22 +108,21 @@ int trust_check_file(const struct profile_source *src, const char *name, const s
 static int check_dir(const struct profile_source *src, const char *dir, struct err *err)
 {
 	struct stat st;
-	bool unmapped;
 
 	if (lstat(dir, &st) != 0)
 		return err_set(err, ERR_PROFILE, errno, "directory %s above the profile", dir);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_PROFILE, 0, "%s above the profile is no directory any more",
 			       dir);
-	unmapped = st.st_uid != src->uid && st.st_uid != 0 && owner_is_unmapped(&st);
-	if (st.st_uid != src->uid && st.st_uid != 0 && !unmapped)
+	if (st.st_uid != src->uid && st.st_uid != 0 && !owner_is_unmapped(&st))
 		return err_set(
 			err, ERR_PROFILE, 0,
 			"directory %s above the profile is owned by uid %u, who could exchange "
 			"it: move the profile, or give it with --profile-fd",
 			dir, (unsigned)st.st_uid);
-	/* In a sticky directory others can add names but not exchange the one below. */
-	if ((st.st_uid == 0 || unmapped) && (st.st_mode & S_ISVTX) != 0)
+	/* In a sticky directory others can add names but not exchange the one below: that takes
+	 * the owner of the name or of the directory, and both are root or the caller. */
+	if ((st.st_mode & S_ISVTX) != 0)
 		return 0;
 	if (written_by_others(src, &st))
 		return err_set(
