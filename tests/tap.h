@@ -16,14 +16,21 @@ __attribute__((format(printf, 3, 4))) static inline bool tap_ok(struct tap *t, b
 								const char *fmt, ...)
 {
 	__builtin_va_list ap;
+	char *text = NULL;
 
 	t->n++;
 	t->failed += !ok;
-	printf("%sok %d - ", ok ? "" : "not ", t->n);
 	__builtin_va_start(ap, fmt);
-	vprintf(fmt, ap);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
 	__builtin_va_end(ap);
-	putchar('\n');
+	for (char *p = text; *p != '\0'; p++) {
+		/* A test line is one line, whatever the value under test. */
+		if (*p == '\n')
+			*p = ' ';
+	}
+	printf("%sok %d - %s\n", ok ? "" : "not ", t->n, text);
+	free(text);
 	fflush(stdout);
 	return ok;
 }
