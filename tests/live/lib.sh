@@ -11,6 +11,9 @@
 # root), PROBE (as seen inside and outside), STATE (does not exist yet), P (a profile: WS rw, the
 # probe's folder ro, one agent with everything), CALLER.
 #
+# A test that needs more than is there defines live_setup SOURCE before as_callers: it runs once, as
+# the suite's own user, and may put things into $LIVE.
+#
 # When root runs the suite, each body has mount, pid, ipc and uts namespaces of its own, in which
 # /tmp, /dev/shm and /run are fresh and the root file system is read-only but for its own directory:
 # whatever is left over is this test's, and a program under test that isolates nothing harms little.
@@ -415,6 +418,7 @@ as_callers() {
 	cp "$here"/*.sh "$here"/*.py "$LIVE/lib/" 2>/dev/null
 	cp -r "$here/../profiles" "$LIVE/profiles"
 	cp -r "$here/../../profiles" "$LIVE/shipped"
+	if declare -F live_setup >/dev/null; then live_setup "$here/../.."; fi
 	[ $# -gt 0 ] || set -- root user nested
 	live_all "$@" | awk '
 		/^(not )?ok - / { n++; sub(/ok - /, "ok " n " - "); if (/^not/) bad++ }
