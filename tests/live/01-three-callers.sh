@@ -74,7 +74,7 @@ outside Y "chmod without set-id bits (control)" chmod "$WS/edit.txt" 755
 inside Y "chmod without set-id bits" chmod "$WS/edit.txt" 755
 expect_rc 0 "chmod 4755 is tried" ab -- sh -c 'cp /bin/true suid && chmod 4755 suid; true'
 [ "$CALLER" != root ] ||
-	unlike "$(stat -c %u:%a suid)" '^0:[67]' "no set-uid file of root's comes out of a sandbox"
+	unlike "$(stat -c %u:%a suid)" '^0:[4-7][0-7][0-7][0-7]$' "no set-uid file of root's comes out of a sandbox"
 rm -f suid
 
 # --- the view
