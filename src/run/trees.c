@@ -93,9 +93,12 @@ static int userns_make(uint32_t uid, uint32_t gid)
 	h = (struct holder){ .keep = pipefd[1], .wait = pipefd[0] };
 	pid = sys_clone_fn(&args, holder_main, &h);
 	r = pid < 0 ? (int)pid : holder_map((pid_t)pid, uid, gid);
-	/* End of file is its end; its stack is ours, so it must be gone before this one returns. */
+	/* Its stack is ours, so it must be gone before this function returns: end of file and the
+	 * signal each end it, should the other fail. */
 	(void)close(pipefd[0]);
 	(void)close(pipefd[1]);
+	if (pid > 0)
+		(void)kill((pid_t)pid, SIGKILL);
 	while (pid > 0 && waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return r;
