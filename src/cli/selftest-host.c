@@ -35,6 +35,8 @@ static const struct {
 	{ "room/" SELFTEST_LOCK, "" },
 	{ "room/plain", "plain\n" },
 	{ "room/directory", NULL },
+	{ "room/directory/a", NULL },
+	{ "room/directory/a/b", NULL },
 	{ "room/.env", "TOKEN=secret\n" },
 	{ "room/.git", NULL },
 	{ "room/.git/HEAD", "ref: refs/heads/main\n" },
@@ -94,7 +96,7 @@ static int open_sockets(struct selftest_host *h, int dir)
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
 	socklen_t len = sizeof(in);
 	char *name = h->ctx.abstract;
-	const char *path = arena_printf(h->arena, "/proc/self/fd/%d/room/host.sock", dir);
+	static const char *const places[] = { "room/host.sock", "room/directory/a/b/host.sock" };
 	int r = listen_on((const struct sockaddr *)&in, len, &h->listeners[0]);
 
 	if (r == 0 && getsockname(h->listeners[0], (struct sockaddr *)&in, &len) != 0)
@@ -108,9 +110,11 @@ static int open_sockets(struct selftest_host *h, int dir)
 			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name)),
 			      &h->listeners[1]);
 	/* By its directory's descriptor: the path may be too long for an address. */
-	memcpy(un.sun_path, path, strlen(path) + 1);
-	if (r == 0)
-		r = listen_on((const struct sockaddr *)&un, sizeof(un), &h->listeners[2]);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(places); i++) {
+		(void)snprintf(un.sun_path, sizeof(un.sun_path), "/proc/self/fd/%d/%s", dir,
+			       places[i]);
+		r = listen_on((const struct sockaddr *)&un, sizeof(un), &h->listeners[2 + i]);
+	}
 	return r;
 }
 
@@ -142,7 +146,7 @@ int selftest_host_make(struct arena *a, const char *state_dir, struct selftest_h
 				       .state_fd = -1,
 				       .lock_fd = -1,
 				       .leak_fd = -1,
-				       .listeners = { -1, -1, -1 },
+				       .listeners = { -1, -1, -1, -1 },
 				       .ctx.pid = (int)getpid() };
 	/* Walks there without following a link, and makes what is missing. */
 	if (audit_open(state_dir, geteuid(), &log, err) != 0)

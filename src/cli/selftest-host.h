@@ -15,7 +15,7 @@ struct selftest_host {
 	const char *state;   /* stands in for the state directory: no root may lie in that */
 	const char *profile; /* ours, in the room, where it must be hidden */
 	int lock_fd;         /* owned: SELFTEST_LOCK of the room */
-	int listeners[3];    /* owned */
+	int listeners[4];    /* owned */
 	int leak_fd;         /* owned: open across exec, on purpose */
 	struct selftest_ctx ctx;
 };

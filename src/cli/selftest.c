@@ -79,7 +79,7 @@ enum selftest_verdict selftest_judge(const struct selftest_row *row,
 	if ((row->opened & terms->options) != 0)
 		return not_tried("open, as syscalls.allow asks for", ret_why);
 	if ((row->flags & SELFTEST_KNOWN) != 0 && attack == SELFTEST_THROUGH)
-		return not_tried("reachable: a root shows the sockets that lie in it", ret_why);
+		return not_tried("reachable: sockets deep in a root are not covered", ret_why);
 	*ret_why = attack == SELFTEST_THROUGH ? "it got through"
 		   : attack == SELFTEST_NONE  ? "no answer came"
 					      : "it failed, but in an unexpected way";

@@ -24,6 +24,8 @@ for name in daemon linger write-usr host-path init-mem core-pattern hidden-read 
 	host-abstract mount remount fsopen unshare-user clone-user keyring tiocsti tiocsti-high; do
 	is "$(row "$name")" held "held: $name"
 done
+is "$(row host-socket)" held "held: host-socket"
+like "$(grep deep-socket "$T/table")" '^(held|not tried .*reachable)' "a socket deep in a root is named when it is reached"
 is "$(awk '/held|HELD|tried/ { print $2 }' <(sed 's/^NOT HELD/NOTHELD/;s/^not tried/nottried/;$d' "$T/table") | sort | uniq -d)" "" \
 	"no name twice"
 is "$(cd "$STATE" && echo *)" "audit.jsonl audit.lost" "the private directory is gone"
@@ -121,10 +123,9 @@ cp "$T/out" "$T/table"
 kill "$listener"
 wait "$listener" 2>/dev/null
 for name in planted-link hidden-read hidden-write hidden-link profile-hidden frozen-config frozen-unlink \
-	frozen-hooks frozen-rename host-loopback host-abstract; do
+	frozen-hooks frozen-rename host-loopback host-abstract host-socket; do
 	is "$(row "$name")" "NOT HELD" "outside, not held: $name"
 done
-is "$(row host-socket)" "not tried" "a socket in a root is named when it is reached"
 [ "$CALLER" = root ] || is "$(row kill-host)" "NOT HELD" "outside, not held: kill-host"
 
 # --- an attacker that says nothing has proved nothing

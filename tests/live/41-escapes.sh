@@ -1,0 +1,469 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Escapes that sandboxes of this kind had, each beside the same act where it is allowed. What
+# `agentbox selftest` shows (40-selftest) is not repeated. E1-E12, E14, E18-E21, E23; P02, P49,
+# P61, P95, P99, P114.
+. "${0%/*}/lib.sh"
+as_callers
+X86=$([ "$(uname -m)" = x86_64 ] && echo 1)
+HOST=$T/host
+mkdir "$HOST" "$HOST/hooks"
+echo secret >"$HOST/secret"
+echo '[core]' >"$HOST/config"
+host_before=$(tree_of "$HOST")
+host_unchanged() { # DESCRIPTION
+	is "$(tree_of "$HOST")" "$host_before" "$1"
+}
+# In mount namespaces of its own, where this caller can have them.
+MOUNTS=()
+case $CALLER in
+root | nested) MOUNTS=(unshare -m --propagation private) ;;
+user) MOUNTS=() ;;
+esac
+# A command of this shell's functions in such a namespace.
+with_mounts() { # COMMANDS
+	export AGENTBOX STATE P T WS PROBE HOST
+	"${MOUNTS[@]}" bash -c 'ab() { "$AGENTBOX" run --state "$STATE" -p "$P" "$@"; }
+'"$1"
+}
+
+# --- E1, E2: input pushed into the caller's terminal
+cat >"$T/pty.py" <<'PY'
+"""CMD with a terminal of its own; then prints what its input queue holds."""
+import fcntl, os, pty, select, sys, termios, tty
+master, slave = pty.openpty()
+tty.setraw(slave)
+pid = os.fork()
+if pid == 0:
+    os.setsid()
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    for fd in 0, 1:
+        os.dup2(slave, fd)
+    os.close(master)
+    os.execvp(sys.argv[1], sys.argv[1:])
+os.set_blocking(master, False)
+out = b""
+while True:
+    done, status = os.waitpid(pid, os.WNOHANG)
+    if select.select([master], [], [], 0.05)[0]:
+        out += os.read(master, 4096)
+    elif done:
+        break
+queue = b""
+while select.select([slave], [], [], 0.1)[0]:
+    queue += os.read(slave, 100)
+print(out.decode().strip().replace("\r", "").split("\n")[-1], "queue=" + queue.decode())
+PY
+pty_of() { # CMD...
+	timeout 20 "$PYTHON" -I "$T/pty.py" "$@" 2>"$T/err"
+}
+got=$(pty_of "$PROBE" tiocsti 0)
+if [ "$got" = "ok queue=x" ]; then
+	pass "E1: outside, a byte is pushed (control)"
+else
+	note "this kernel lets nobody push input: $got"
+fi
+for fd in 0 1 2; do
+	like "$(pty_of "$AGENTBOX" run --state "$STATE" -p "$P" -i -- "$PROBE" tiocsti $fd)" '^E[A-Z]+ queue=$' "E1: inside, not by descriptor $fd"
+done
+is "$(pty_of "$AGENTBOX" run --state "$STATE" -p "$P" -i -- "$PROBE" call getpid)" "ok queue=" "E1: and it runs there (control)"
+for r in 0x5412 0x100005412 0x541c 0x80000000541c; do
+	unlike "$(pty_of "$PROBE" call ioctl 0 $r 0)" '^(EPERM|ENOSYS)' "E2: outside, the kernel answers ioctl $r (control)"
+	is "$(pty_of "$AGENTBOX" run --state "$STATE" -p "$P" -i -- "$PROBE" call ioctl 0 $r 0)" "EPERM queue=" "E2: inside, ioctl $r"
+done
+is "$(pty_of sh -c '"$0" read /dev/tty </dev/null & sleep 0.3; kill $! 2>/dev/null; "$0" open-path /dev/tty' "$PROBE")" "ok queue=" "E1: outside, /dev/tty (control)"
+like "$(pty_of "$AGENTBOX" run --state "$STATE" -p "$P" -i -- "$PROBE" read /dev/tty)" '^(ENOENT|ENXIO|EACCES) ' "E1: no terminal by its name"
+
+# --- E3: namespaces inside
+if unshare -rm true 2>/dev/null; then
+	pass "E3: outside, unshare -rm (control)"
+	for f in -r -rm -rp -rn -m; do
+		expect_rc 1 "E3: inside, unshare $f" ab -- unshare $f true
+	done
+else
+	note "no unshare -rm here"
+fi
+expect_rc 0 "E3: unshare without namespaces (control)" ab -- "$PROBE" call unshare 0x400
+
+# --- E4: a link planted in a root, where a mount point is to be
+mkdir "$WS/real"
+echo s >"$WS/real/new"
+base_profile 'protect: {hide: [x/new, real/new], freeze: [x/config, x/hooks, real/other]}'
+for text in "$HOST" / . .. ../../../../../../../../../.. "../../../../../../../..$HOST" /proc/1/root /proc/self/root \
+	/proc/self/cwd /proc/own /oldroot "/oldroot$HOST"; do
+	rm -f "$WS/x"
+	ln -s "$text" "$WS/x"
+	expect_rc '0|125' "E4: x -> $text" ab -- true
+	unlike "$(cat "$T/err")" 'signal|assert|Segmentation' "E4: no crash"
+	host_unchanged "E4: nothing happened at its end"
+done
+rm "$WS/x"
+expect_rc 0 "E4: a directory in its place is guarded (control)" ab -- sh -c '! grep -q s real/new'
+inside N "E4: and not written" write "$WS/real/new" x
+for f in .git .vscode .env .mcp.json; do
+	rm -rf "${WS:?}/$f"
+	ln -s "$HOST" "$WS/$f"
+	expect_rc '0|125' "E4: $f is a link to a directory of the host" ab -- sh -c "echo evil >$f/secret; echo evil >$f/hooks/pre-commit; true"
+	host_unchanged "E4: nothing is written through it"
+	rm "$WS/$f"
+	ln -s "$HOST/secret" "$WS/$f"
+	expect_rc '0|125' "E4: $f is a link to a file of the host" ab -- sh -c "cat $f; echo evil >$f; true"
+	unlike "$(cat "$T/out")" secret "E4: it is not read through it"
+	host_unchanged "E4: nor written"
+	rm "$WS/$f"
+done
+cat >"$T/deny.yaml" <<YAML
+sandbox: {roots: [{path: "$WS", mode: rw}]}
+permissions:
+  agents:
+    me:
+      rules:
+        - {operations: [read, write], paths: ["$WS/real/**"], mode: deny}
+        - {operations: [read, write], paths: ["$WS/**"], mode: allow}
+        - {operations: [execute], commands: ["*"], mode: allow}
+YAML
+mv "$WS/real" "$WS/kept"
+ln -s "$HOST" "$WS/real"
+P=$T/deny.yaml
+rc=0
+ab -- sh -c 'cat real/secret; echo evil >real/secret' >"$T/out" 2>"$T/err" || rc=$?
+unlike "$(cat "$T/out")" secret "E4: a denied directory that became a link ($rc)"
+host_unchanged "E4: nothing is written through it"
+rm "$WS/real"
+mv "$WS/kept" "$WS/real"
+base_profile
+
+# --- E5: a directory that was replaced by a link in an earlier run
+mkdir "$WS/cache"
+profile two <<YAML
+sandbox: {roots: [{path: "$WS", mode: rw}, {path: "$WS/cache", mode: rw}]}
+permissions: {agents: {me: allow}}
+YAML
+expect_rc 0 "E5: a root in a root (control)" ab -- sh -c "echo x >$WS/cache/x"
+base_profile
+expect_rc 0 "E5: run 1 replaces it" ab -- sh -c "rm -r cache && ln -s $HOST cache"
+P=$T/two.yaml
+expect_rc 125 "E5: run 2 refuses" ab -- sh -c "echo evil >$WS/cache/secret"
+like "$(cat "$T/err")" 'cache' "E5: and names it"
+host_unchanged "E5: the host's directory is as it was"
+profile alone <<YAML
+sandbox: {roots: [{path: "$WS/cache", mode: rw}]}
+permissions: {agents: {me: allow}}
+YAML
+for d in /home /root / /etc "$STATE"; do
+	ln -sfn "$d" "$WS/cache"
+	expect_rc 125 "E5: the root alone, and a link to $d" ab -- true
+done
+rm "$WS/cache"
+mkdir "$WS/cache"
+expect_rc 0 "E5: the root alone (control)" ab -- true
+rmdir "$WS/cache"
+mkdir -p "$WS/a/b"
+profile three <<YAML
+sandbox: {roots: [{path: "$WS", mode: rw}, {path: "$WS/a/b", mode: rw}]}
+permissions: {agents: {me: allow}}
+YAML
+expect_rc 0 "E5: deeper (control)" ab -- true
+mkdir "$HOST/b"
+host_before=$(tree_of "$HOST")
+rm -r "$WS/a"
+ln -s "$HOST" "$WS/a"
+expect_rc 125 "E5: a link in the middle" ab -- true
+rm "$WS/a"
+base_profile
+
+# --- E6: a command that looks like an option
+mkdir "$T/tools" "$WS/--profile="
+printf '#!/bin/sh -\necho "ran $# $1"\n' | tee "$T/tools/-h" "$T/tools/--help" >"$WS/--profile=/x"
+chmod 755 "$T/tools/-h" "$T/tools/--help" "$WS/--profile=/x"
+base_profile "base: {from: host, add: [\"$T/tools\"]}"
+for c in --profile=/x -h --help; do
+	expect_out "ran 1 --dry-run" "E6: $c after -- is the command" env PATH="$T/tools:$PATH" "$AGENTBOX" run --state "$STATE" -p "$P" -- $c --dry-run
+done
+expect_rc 0 "E6: before it, it is an option (control)" ab -h
+like "$(cat "$T/out")" '^usage:' "E6: and gives help"
+expect_out "--json" "E6: nothing after -- is parsed" ab -- echo --json
+base_profile
+
+# --- E7: the launcher's own file
+inside EACCES "E7: /proc/1/exe" read /proc/1/exe
+inside EACCES "E7: /proc/1/exe, written" open-write /proc/1/exe
+inside Y "E7: /proc/self/exe (control)" read /proc/self/exe
+cp "$AGENTBOX" "$WS/agentbox"
+sum=$(sha256sum <"$WS/agentbox")
+cat >"$T/overwrite.sh" <<'SH'
+for i in 1 2 3; do
+	echo evil >agentbox; mv agentbox moved; rm -f agentbox; chmod 777 agentbox; ln -sf /bin/true agentbox
+done 2>/dev/null
+echo evil >other && cat other
+SH
+cp "$T/overwrite.sh" "$WS/"
+expect_out evil "E7: the launcher lies in a writable root" "$WS/agentbox" run --state "$STATE" -p "$P" -- sh overwrite.sh
+is "$(sha256sum <"$WS/agentbox")" "$sum" "E7: and is as it was; another file is not (control)"
+rm -f "$WS/agentbox" "$WS/other" "$WS/overwrite.sh"
+
+# --- E8, E9: raised privileges
+if [ "$CALLER" = root ]; then
+	mkdir "$T/suid" "$T/suid/home"
+	chown "$LIVE_UID:$LIVE_UID" "$T/suid/home"
+	install -m 755 "$AGENTBOX" "$T/suid/plain"
+	install -m 4755 "$AGENTBOX" "$T/suid/setuid"
+	install -m 2755 "$AGENTBOX" "$T/suid/setgid"
+	profile none <<-YAML
+		sandbox: {roots: []}
+		permissions: {agents: {me: allow}}
+	YAML
+	cd / || exit 1
+	other=(setpriv --reuid "$LIVE_UID" --regid "$LIVE_UID" --clear-groups)
+	if [ "$("${other[@]}" id -u)" = "$LIVE_UID" ] && ! findmnt -no OPTIONS -T "$T" | grep -qw nosuid; then
+		expect_rc 0 "E8: a copy without the bit (control)" "${other[@]}" "$T/suid/plain" run --state "$T/suid/home/s" -p "$P" -- true
+		for bit in setuid setgid; do
+			expect_rc 125 "E8: a $bit copy refuses" "${other[@]}" "$T/suid/$bit" run --state "$T/suid/home/s" -p "$P" -- true
+			like "$(cat "$T/err")" 'privileges' "E8: and says so"
+			expect_rc 125 "E8: whatever the verb" "${other[@]}" "$T/suid/$bit" selftest
+		done
+	else
+		note "E8: $T is mounted nosuid"
+	fi
+	cd "$WS" || exit 1
+	base_profile
+fi
+
+# --- E10: what should be a device or a kernel file system is something else
+if [ ${#MOUNTS[@]} -gt 0 ] && "${MOUNTS[@]}" true 2>/dev/null; then
+	echo plain >"$T/fake"
+	expect_rc 0 "E10: mounts of its own (control)" with_mounts 'ab -- sh -c "echo x >/dev/null"'
+	expect_rc 125 "E10: /dev/null is a plain file" with_mounts 'mount --bind "$T/fake" /dev/null && ab -- cat /dev/null'
+	like "$(cat "$T/err")" '^agentbox: /dev/null is not the character device' "E10: and is named"
+	is "$(cat "$T/fake")" plain "E10: it is not written"
+	expect_rc 125 "E10: /dev is a tree of links" with_mounts 'mount -t tmpfs tmpfs /dev && ln -s "$T/fake" /dev/null && ln -s "$HOST" /dev/shm && ln -s "$HOST/secret" /dev/zero &&
+		ab -- sh -c "cat /dev/null /dev/zero; echo evil >/dev/null; echo evil >/dev/zero"'
+	is "$(cat "$T/fake")" plain "E10: nothing is written at their ends"
+	host_unchanged "E10: nor in the host's directory"
+	expect_rc 125 "E10: /proc is no proc" with_mounts 'mkdir -p "$T/fakeproc/self" && mount --bind "$T/fakeproc" /proc && ab -- true'
+else
+	note "E10: this caller cannot mount"
+fi
+
+# --- E11: the end of a run acts on nothing that the command chose
+mkdir -p "$WS/sub/deep"
+expect_rc 0 "E11: directories become links before the end" ab -- sh -c "rm -r sub && ln -s $HOST sub && ln -s $HOST .git && ln -s $HOST/secret .envrc"
+host_unchanged "E11: the host's directory is as it was"
+expect_rc '0|125' "E11: and at the end of the next run" ab -- true
+host_unchanged "E11: too"
+rm -f "$WS/sub" "$WS/.git" "$WS/.envrc"
+
+# --- E12: nothing is configured by files that were not named
+plan() {
+	HOME=$WS XDG_CONFIG_HOME=$WS/.config "$AGENTBOX" run --state "$STATE" -p "$P" --dry-run -- true
+}
+plan >"$T/plan1"
+expect_rc 0 "E12: a run plants configuration" ab -- sh -c 'mkdir -p .config/agentbox && cat >.config/agentbox/config.yaml <<E
+sandbox: {roots: [{path: /etc, at: /leak, mode: rw}], network: host}
+permissions: {agents: {me: allow}}
+E
+for f in .config/agentbox/default.yaml .config/agentbox.yaml .agentbox.yaml agentbox.yaml .agentboxrc default.yaml; do
+	cp .config/agentbox/config.yaml $f
+done'
+plan >"$T/plan2"
+check "E12: the next plan is the same" cmp "$T/plan1" "$T/plan2"
+like "$(cat "$T/plan1")" '"network": ?"none"|network' "E12: and is a plan (control)"
+expect_rc 125 "E12: no profile is found by itself" "$AGENTBOX" run --state "$STATE" -- true
+rm -rf "$WS/.config" "$WS"/*.yaml "$WS"/.agentbox*
+
+# --- E14: an empty list is nothing, as a missing one is
+for roots in 'roots: []' ''; do
+	profile empty <<-YAML
+		sandbox: {$roots}
+		permissions: {agents: {me: allow}}
+	YAML
+	expect_rc 0 "E14: roots: '${roots:-absent}'" ab -- sh -c "! test -e $WS"
+done
+for rules in 'rules: []' 'allowed_actions: [], allowed_roots: []' 'rules: [{operations: [execute], commands: [], mode: allow}]'; do
+	profile empty <<-YAML
+		sandbox: {roots: [{path: "$WS", mode: rw}]}
+		permissions: {agents: {me: {$rules}}}
+	YAML
+	expect_rc '120|125' "E14: $rules" ab -- touch "$WS/ran"
+	check_not "E14: nothing ran" test -e "$WS/ran"
+done
+base_profile
+expect_rc 0 "E14: 'allow' is a word (control)" ab -- test -e "$WS"
+py - >"$T/port" <<'PY' &
+import socket, time
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+time.sleep(60)
+PY
+server=$!
+wait_for 10 test -s "$T/port"
+outside Y "E14: a listener of the host (control)" connect-tcp 127.0.0.1 "$(cat "$T/port")"
+inside ECONNREFUSED "E14: no network key is no network" connect-tcp 127.0.0.1 "$(cat "$T/port")"
+kill "$server"
+wait "$server" 2>/dev/null
+inside Y "E14: its own interface (control)" listen 127.0.0.1
+
+# --- E18: a directory chosen by somebody else is no root
+profile param <<'YAML'
+params: {workspace: {required: true}}
+sandbox: {roots: [{path: "${workspace}", mode: rw}]}
+permissions: {agents: {me: allow}}
+YAML
+expect_rc 0 "E18: -w of a directory (control)" ab -w "$WS" -- true
+for d in / /etc /usr /home /root /var /proc /dev "$STATE"; do
+	expect_rc 125 "E18: -w $d" ab -w "$d" -- true
+done
+(cd / && ab -w . -- true) >"$T/out" 2>"$T/err"
+is $? 125 "E18: -w . in /"
+base_profile
+(cd "$HOST" && ab -- "$PROBE" exists "$HOST/secret") >"$T/out" 2>"$T/err"
+is "$(cat "$T/out")" ENOENT "E18: the directory it is started in is not granted"
+(cd "$HOST" && "$PROBE" exists "$HOST/secret") >"$T/out"
+like "$(cat "$T/out")" '^ok' "E18: it is there (control)"
+expect_rc 121 "E18: --workdir grants nothing" ab --workdir "$HOST" -- true
+expect_rc 0 "E18: --workdir in a root (control)" ab --workdir "$WS" -- true
+
+# --- E19: what is read-only stays so, for root as well
+for p in / /usr /etc "$T/bin" /proc/sys; do
+	inside EPERM "E19: remount $p" mount-remount "$p"
+done
+inside EPERM "E19: umount of a root" umount "$WS"
+inside EPERM "E19: a mount over a root" mount-tmpfs "$WS"
+if [ ${#MOUNTS[@]} -gt 0 ] && "${MOUNTS[@]}" true 2>/dev/null; then
+	is "$(with_mounts 'mount --bind "$T/bin" "$T/bin" && "$PROBE" mount-remount "$T/bin"')" ok "E19: outside (control)"
+fi
+inside Y "E19: no capability" caps
+unlike "$PROBE_OUT" '=0*[1-9a-f]' "E19: in any set"
+inside EROFS "E19: write in a ro root" write "$T/bin/x" x
+outside Y "E19: outside (control)" write "$T/bin/x" x
+rm -f "$T/bin/x"
+
+# --- E20: the way back by the working directory, or by a descriptor
+(cd "$HOST" && ab --workdir / -- sh -c 'cd ../../.. && pwd && ls -A') >"$T/out" 2>"$T/err"
+is "$(head -n 1 "$T/out")" / "E20: .. of the root is the root"
+unlike "$(cat "$T/out")" 'secret|lost\+found|boot' "E20: and it is the new one"
+inside ENOENT "E20: by many .." exists "../../../../../../../../..$HOST/secret"
+outside Y "E20: outside (control)" exists "../../../../../../../../..$HOST/secret"
+inside EACCES "E20: /proc/1/cwd" open-path /proc/1/cwd/.
+inside Y "E20: /proc/self/cwd (control)" open-path /proc/self/cwd/.
+outside Y "E20: a directory by a descriptor (control)" fchdir 9 9<"$HOST"
+inside EBADF "E20: an inherited directory" fchdir 9 9<"$HOST"
+inside ENOENT "E20: by its name in /proc" exists /proc/self/fd/9/secret 9<"$HOST"
+ab -i -- sh -c 'cat /proc/self/fd/0/secret' <"$HOST" >"$T/out" 2>"$T/err"
+is $? 125 "E20: a directory as stdin"
+
+# --- E21: a tracer that changes the call after the filter has seen it
+if [ -n "$X86" ] && [ -x /usr/bin/python3 ]; then
+	cat >"$WS/tracer.py" <<'PY'
+import ctypes, os, signal, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+libc.ptrace.restype = libc.syscall.restype = ctypes.c_long
+TRACEME, SETOPTIONS, GETREGS, SETREGS, SYSCALL = 0, 0x4200, 12, 13, 24
+GETPGID, CLONE3, ORIG_RAX, RDI, RSI = 121, 435, 15, 14, 13
+pid = os.fork()
+if pid == 0:
+    libc.ptrace(TRACEME, 0, None, None)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    r = libc.syscall(GETPGID, 0)
+    os._exit(ctypes.get_errno() if r < 0 else 0)
+os.waitpid(pid, 0)
+libc.ptrace(SETOPTIONS, pid, None, 1)
+regs = (ctypes.c_ulonglong * 27)()
+swap = sys.argv[1] == "swap"
+while True:
+    libc.ptrace(SYSCALL, pid, None, None)
+    _, status = os.waitpid(pid, 0)
+    if os.WIFEXITED(status):
+        print(os.strerror(os.WEXITSTATUS(status)))
+        break
+    libc.ptrace(GETREGS, pid, None, ctypes.addressof(regs))
+    if swap and regs[ORIG_RAX] == GETPGID:
+        regs[ORIG_RAX], regs[RDI], regs[RSI] = CLONE3, 0, 0
+        libc.ptrace(SETREGS, pid, None, ctypes.addressof(regs))
+PY
+	expect_out Success "E21: a tracer that changes nothing (control)" ab -- python3 "$WS/tracer.py" look
+	expect_out "Invalid argument" "E21: outside, the kernel answers the changed call (control)" /usr/bin/python3 "$WS/tracer.py" swap
+	expect_out "Function not implemented" "E21: inside, the filter sees what it became" ab -- python3 "$WS/tracer.py" swap
+	rm "$WS/tracer.py"
+fi
+
+# --- E23: flags of the host's mounts stay
+if [ ${#MOUNTS[@]} -gt 0 ] && "${MOUNTS[@]}" true 2>/dev/null; then
+	for mode in ro rw; do
+		mkdir -p "$T/m"
+		cat >"$T/flags.yaml" <<-YAML
+			sandbox: {roots: [{path: "$T/m", mode: $mode}]}
+			permissions: {agents: {me: allow}}
+		YAML
+		P=$T/flags.yaml
+		fill='cp "$PROBE" "$T/m/probe" && echo t >"$T/m/file" && ln -s file "$T/m/link" && ab -- sh -c "cat $T/m/link; $T/m/probe call getpid"'
+		is "$(with_mounts "mount -t tmpfs tmpfs \$T/m && $fill" 2>"$T/err" | tr '\n' ' ')" "t ok " "E23: $mode, without flags (control)"
+		with_mounts "mount -t tmpfs -o noexec tmpfs \$T/m && $fill" >"$T/out" 2>"$T/err"
+		is "$(cat "$T/out")" t "E23: $mode, noexec stays"
+		if with_mounts 'mount -t tmpfs -o nosymfollow tmpfs $T/m' 2>/dev/null; then
+			with_mounts "mount -t tmpfs -o nosymfollow tmpfs \$T/m && $fill" >"$T/out" 2>"$T/err"
+			is "$(cat "$T/out")" ok "E23: $mode, nosymfollow stays"
+		fi
+	done
+	base_profile
+else
+	note "E23: this caller cannot mount"
+fi
+
+# --- a second run, after a first one planted what it could
+rm -rf "${WS:?}"/* "$WS"/.[a-z]*
+mkdir -p "$WS/.git" "$WS/bin"
+echo '[core]' >"$WS/.git/config"
+cat >"$WS/plant.py" <<'PY'
+import os, shutil, socket, sys
+host = sys.argv[1]
+for name in "a.sock", "bin/b.sock":
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(name)
+    os.chmod(name, 0o777)
+os.mkfifo("fifo", 0o666)
+os.mkfifo(".envrc", 0o666)
+os.symlink(host, "link")
+os.symlink(host + "/secret", ".env")
+os.symlink("/nowhere", ".npmrc")
+os.symlink(".mcp.json", ".mcp.json")
+os.symlink(host, ".vscode")
+os.symlink("/proc/self/root", "self")
+os.makedirs(".idea/" + "d/" * 50)
+for name in ".env\n.x", ".env.\x1b[31m", ".env.\u202e":
+    open(name, "w").close()
+with open(".git/commondir", "w") as f:
+    f.write(host + "\n")
+os.makedirs(".git/objects"); os.makedirs(".git/refs")
+open(".git/HEAD", "w").write("ref: refs/heads/main\n")
+print("planted")
+PY
+if [ -x /usr/bin/python3 ]; then
+	expect_out planted "the first run plants" ab -- python3 plant.py "$HOST"
+	host_unchanged "the host's directory is as it was"
+	for i in 1 2; do
+		expect_rc 0 "run $i after it starts" ab -- sh -c 'cat .env link/secret .vscode/secret self/etc/hostname; echo evil >.env; echo evil >link/secret; echo evil >.git/config; true'
+		unlike "$(cat "$T/out")" secret "run $i reads nothing of the host"
+		host_unchanged "run $i writes nothing there"
+	done
+	is "$(cat "$WS/.git/config")" '[core]' "the frozen file is as it was"
+	inside Y "work goes on (control)" write "$WS/new" x
+	inside N "a socket that was left there leads nowhere" connect-unix "$WS/a.sock"
+	py - "$WS/live.sock" <<'PY' &
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+time.sleep(60)
+PY
+	server=$!
+	wait_for 10 test -S "$WS/live.sock"
+	outside Y "a socket of the host in the root (control)" connect-unix "$WS/live.sock"
+	inside N "is not reached from inside" connect-unix "$WS/live.sock"
+	inside Y "one's own is (control)" listen 127.0.0.1
+	kill "$server"
+	wait "$server" 2>/dev/null
+fi
+no_sandbox_left "nothing is left"
+done_testing
