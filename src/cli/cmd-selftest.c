@@ -149,6 +149,7 @@ static int attack(struct selftest *s, bool linger, bool in_room, struct outcome 
 			.options = prep.plan->filter_options,
 			.host_network = prep.plan->host_network,
 			.own_profile = !has_profile(s->parsed),
+			.no_unix = prep.context.profile->sandbox.unix_sockets == PROFILE_UNIX_NONE,
 			.denies = prep.plan->n_denied > 0,
 		};
 		if (s->mechanisms == NULL)

@@ -214,6 +214,21 @@ static int record(struct prepared *p, const struct prepare_input *in, struct err
 	return in->dry_run ? 0 : record_decision(&p->record, &p->decision, err);
 }
 
+/* The profile as it is, with the operator's command among those that may start. */
+static const struct profile *list_self(struct arena *a, const struct profile *p,
+				       const char *self_at)
+{
+	struct profile *copy;
+
+	if (p->sandbox.commands.n == 0)
+		return p;
+	copy = arena_new(a, struct profile);
+	*copy = *p;
+	*array_push(a, &copy->sandbox.commands) =
+		(struct profile_program){ .text = self_at, .pos = p->sandbox.commands_pos };
+	return copy;
+}
+
 int prepare_request(struct arena *a, const struct prepare_input *in, struct prepared *p,
 		    struct err *err)
 {
@@ -232,6 +247,8 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 		return record(p, in, err) == 0 ? EXITCODE_DENIED : cli_rc(err);
 	}
 	c->self_at = in->self_at;
+	if (in->self_at != NULL)
+		c->profile = list_self(a, c->profile, in->self_at);
 	if (cli_context_facts(c, false, err) != 0)
 		return cli_rc(err);
 	ri = resolve_input_of(p, in, a);

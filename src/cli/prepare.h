@@ -18,7 +18,8 @@ struct prepare_input {
 	bool capture;
 	bool dry_run; /* makes no request: nothing is written to the audit log */
 	/* The operator's own command, with the running binary shown there, or NULL. No agent asks,
-	 * so its rules are not consulted; the mounts are those that its rights give. */
+	 * so its rules are not consulted; the mounts are those that its rights give. Of the
+	 * sandbox's commands it is one. */
 	const char *self_at;
 };
 

@@ -57,6 +57,8 @@ static enum selftest_verdict judge_refused(const struct selftest_row *row,
 		return not_tried("this host refuses it outside the sandbox as well", ret_why);
 	if ((row->needs & ~terms->options) != 0)
 		return not_tried("the preset refuses the allowed twin as well", ret_why);
+	if ((row->flags & SELFTEST_UNIX) != 0 && terms->no_unix)
+		return not_tried("unix_sockets: none refuses the allowed twin as well", ret_why);
 	if (terms->denies && (twin == EPERM || twin == ENOSYS))
 		return not_tried("syscalls.deny refuses the allowed twin as well", ret_why);
 	*ret_why = "the allowed twin failed as well";

@@ -40,6 +40,7 @@ enum selftest_flag {
 	SELFTEST_PRIVATE_NET = 1 << 2, /* meaningless with `network: host` */
 	SELFTEST_KNOWN = 1 << 3,       /* may get through: it is named, and no failure */
 	SELFTEST_OWN_PROFILE = 1 << 4, /* attacks our own profile */
+	SELFTEST_UNIX = 1 << 5,        /* the twin needs unix sockets */
 };
 
 struct selftest_row {
@@ -76,6 +77,7 @@ struct selftest_terms {
 	unsigned options; /* enum filter_option */
 	bool host_network;
 	bool own_profile; /* ours, which lies in the private directory */
+	bool no_unix;     /* unix_sockets: none */
 	bool denies;      /* syscalls.deny: a twin may be refused too */
 };
 

@@ -69,6 +69,17 @@ base_profile "syscalls: {preset: strict}"
 expect_rc 0 "strict" st -p "$P"
 cp "$T/out" "$T/table"
 like "$(grep ptrace-init "$T/table")" '^not tried .*twin' "no proof without an allowed twin"
+base_profile "unix_sockets: none"
+expect_rc 0 "unix_sockets: none" st -p "$P"
+cp "$T/out" "$T/table"
+like "$(grep host-abstract "$T/table")" '^not tried .*twin' "neither proves anything"
+if [ "$(json_get <(st --json) 'o["mechanisms"].get("landlock")')" != None ]; then
+	base_profile "commands: [ls]"
+	expect_rc 0 "the attacker is one of the commands" st -p "$P"
+	expect_rc 121 "and of a run's it is none (control)" ab -- "$PROBE" ids
+else
+	note "no Landlock here"
+fi
 base_profile
 cat >"$T/narrow.yaml" <<YAML
 sandbox: {roots: [{path: "$WS", mode: rw}]}
