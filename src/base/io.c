@@ -52,7 +52,9 @@ int io_read_file(int fd, size_t max, struct arena *a, char **ret, size_t *ret_le
 	if (S_ISREG(st.st_mode)) {
 		if ((unsigned long long)st.st_size > max)
 			return -EFBIG;
-		cap = (size_t)st.st_size + 1; /* one more, to see the end in one read */
+		/* One more, to see the end in one read; files of the kernel say 0. */
+		if (st.st_size > 0)
+			cap = (size_t)st.st_size + 1;
 	}
 	buf = arena_alloc(a, cap + 1);
 	for (;;) {

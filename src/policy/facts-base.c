@@ -270,7 +270,7 @@ static int open_named(struct gather *g, const char *key, const char *path,
 	struct facts_judge judge = { 0 };
 
 	if (facts_judge_build(g->arena, g->in, &g->facts->caller, &judge, g->err) != 0 ||
-	    facts_named_open(g->arena, key, path, pos, ret, g->err) != 0 ||
+	    facts_named_open(g->arena, &g->facts->caller, key, path, pos, ret, g->err) != 0 ||
 	    facts_judge(&judge, ret, key, path, pos, g->err) != 0)
 		return -1;
 	if (!S_ISDIR(ret->mode))

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "policy/facts-mounts.h"
 
 /* Directories that no root may be or contain, judged by device and inode. */
 static const char *const refused_dirs[] = { "/",    "/etc", "/usr",  "/var",  "/run", "/proc",
@@ -43,7 +45,8 @@ static int refuse_path(struct arena *a, struct facts_judge *s, const char *path,
 }
 
 /* A directory and everything above it: a root that contains it would grant it. */
-static int refuse_chain(struct arena *a, struct facts_judge *s, const char *path, const char *what)
+static int refuse_chain(struct arena *a, struct facts_judge *s, const char *path, const char *what,
+			const char **ret_real)
 {
 	struct facts_object o;
 	int r;
@@ -62,6 +65,7 @@ static int refuse_chain(struct arena *a, struct facts_judge *s, const char *path
 		.dev = makedev(o.id.dev_major, o.id.dev_minor), .ino = o.id.ino, .what = what
 	};
 	fd_close(&o.fd);
+	*ret_real = o.path;
 	/* "/" is in the table. */
 	for (const char *p = path_dirname(a, o.path); r == 0 && p[1] != '\0';
 	     p = path_dirname(a, p))
@@ -80,14 +84,66 @@ int facts_judge_build(struct arena *a, const struct facts_input *in, const struc
 		{ in->runtime_dir, "the runtime directory" },
 		{ in->profiles_dir, "the installed profiles" },
 	};
+	const char *real[ARRAY_SIZE(chains)] = { NULL };
 	int r = 0;
 
 	s->state_dir = in->state_dir;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(refused_dirs); i++)
 		r = refuse_path(a, s, refused_dirs[i], refused_dirs[i]);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(chains); i++)
-		r = refuse_chain(a, s, chains[i].path, chains[i].what);
+		r = refuse_chain(a, s, chains[i].path, chains[i].what, &real[i]);
+	s->home = real[0];
 	return r == 0 ? 0 : err_set(err, ERR_HOST, -r, "looking at what no root may contain");
+}
+
+/* @rel is @dir or lies in it; both relative. */
+static bool path_below(const char *rel, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(rel, dir, n) == 0 && (rel[n] == '\0' || rel[n] == '/');
+}
+
+/* Below home: what opens other doors. No root, whoever names it. */
+static const char *const credential_dirs[] = {
+	".ssh",
+	".gnupg",
+	".aws",
+	".azure",
+	".kube",
+	".docker",
+	".password-store",
+	".config/gcloud",
+	".config/gh",
+	".mozilla",
+	".local/share/keyrings",
+};
+
+/* What the host runs or boots from: no root for writing. */
+static const char *const host_dirs[] = { "/etc", "/boot", "/var/spool" };
+
+/* What may be granted to be looked at, or to nobody, may still be no place to write. */
+static int judge_place(const struct facts_judge *j, const struct facts_root *fr, struct err *err)
+{
+	const struct profile_pos *pos = &fr->root->pos;
+	const char *path = fr->object.path;
+
+	for (size_t i = 0; j->home != NULL && i < ARRAY_SIZE(credential_dirs); i++) {
+		if (path_covers(j->home, path) && strcmp(j->home, path) != 0 &&
+		    path_below(path_rest(j->home, path), credential_dirs[i]))
+			return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
+					  "root '%s' holds credentials (~/%s): pass what is needed "
+					  "another way",
+					  fr->root->path, credential_dirs[i]);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(host_dirs); i++) {
+		if (fr->root->mode != PROFILE_MODE_RO && path_covers(host_dirs[i], path))
+			return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
+					  "root '%s' lies in %s, where the host looks for what to "
+					  "run: say mode: ro",
+					  fr->root->path, host_dirs[i]);
+	}
+	return 0;
 }
 
 int facts_judge(const struct facts_judge *j, const struct facts_object *o, const char *key,
@@ -118,47 +174,122 @@ int facts_judge(const struct facts_judge *j, const struct facts_object *o, const
 	return 0;
 }
 
-/* Below a root that programs may write, a link may have been planted by an earlier run: nothing
- * there is followed. */
-static int root_open_below(const struct facts_root *outer, const struct profile_root *root)
+#define LINK_HOPS_MAX 40
+#define OVERFLOW_UID  65534 /* user_namespaces(7) */
+
+/* In a namespace that an ordinary user made, root's own files show the overflow uid. */
+static bool is_unmapped(const struct facts_caller *c, uid_t uid)
+{
+	return c->uid == 0 && !c->kernel_root && uid == OVERFLOW_UID;
+}
+
+/* Put what the first link of *path leads to in its place. -EPERM for a stranger's link. */
+static int link_replace(struct arena *a, const char **path, const struct facts_caller *c)
+{
+	const char *p = *path;
+	char text[PATH_MAX];
+
+	for (const char *end = strchr(p + 1, '/');; end = strchr(end + 1, '/')) {
+		size_t len = end == NULL ? strlen(p) : (size_t)(end - p);
+		const char *name = arena_strndup(a, p, len);
+		struct stat st;
+		ssize_t n;
+
+		if (lstat(name, &st) != 0)
+			return -errno;
+		if (S_ISLNK(st.st_mode)) {
+			if (st.st_uid != c->uid && st.st_uid != 0 && !is_unmapped(c, st.st_uid))
+				return -EPERM;
+			n = readlink(name, text, sizeof(text));
+			if (n <= 0 || n >= (ssize_t)sizeof(text))
+				return n < 0 ? -errno : -ENAMETOOLONG;
+			text[n] = '\0';
+			*path = arena_printf(
+				a, "%s%s%s%s", text[0] == '/' ? "" : path_dirname(a, name),
+				text[0] == '/' ? "" : "/", text, end == NULL ? "" : end);
+			return 0;
+		}
+		if (end == NULL)
+			return -ELOOP;
+	}
+}
+
+/* A link that another local user made may lead anywhere, and tomorrow elsewhere: only those of the
+ * caller and of root are followed. Resolved by hand, then opened as a path without any. */
+static int open_free(struct arena *a, const char *path, const struct facts_caller *c)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	for (int hops = 0; fd < 0 && errno == ELOOP && hops < LINK_HOPS_MAX; hops++) {
+		int r = link_replace(a, &path, c);
+
+		if (r < 0)
+			return r;
+		fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	}
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* A directory above @path, by the text of the profile, that is a writable root: @ret_rest is what
+ * follows. Compared by device and inode, since a root may have another name. */
+static const struct facts_root *root_outer(struct arena *a, const struct facts *f,
+					   const struct facts_root *inner, const char **ret_rest)
+{
+	const char *path = inner->root->path;
+
+	for (const char *dir = path_dirname(a, path); dir[1] != '\0'; dir = path_dirname(a, dir)) {
+		struct stat st;
+
+		if (stat(dir, &st) != 0)
+			continue;
+		for (size_t i = 0; i < f->roots.n; i++) {
+			const struct facts_root *o = &f->roots.v[i];
+			const struct file_id *id = &o->object.id;
+
+			if (!o->present || o == inner || o->root->mode == PROFILE_MODE_RO ||
+			    id->ino != st.st_ino ||
+			    makedev(id->dev_major, id->dev_minor) != st.st_dev)
+				continue;
+			*ret_rest = path_rest(dir, path);
+			return o;
+		}
+	}
+	return NULL;
+}
+
+/* Below a root that programs may write, a link may have been planted by an earlier run: what is
+ * found without following any must be what was found. */
+static int root_check_below(struct arena *a, const struct facts *f, const struct facts_root *fr,
+			    struct err *err)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
-	const char *rest = path_rest(outer->root->path, root->path);
-	long fd = syscall(SYS_openat2, outer->object.fd, rest, &how, sizeof(how));
+	const struct profile_pos *pos = &fr->root->pos;
+	const char *rest = NULL;
+	const struct facts_root *outer = root_outer(a, f, fr, &rest);
+	struct facts_object o = { .fd = -1 };
+	FD_AUTO fd = -1;
 
-	return fd < 0 ? -errno : (int)fd;
+	if (outer == NULL)
+		return 0;
+	fd = (int)syscall(SYS_openat2, outer->object.fd, rest, &how, sizeof(how));
+	if (fd < 0 && errno != ELOOP && errno != EXDEV && errno != ENOENT)
+		return err_set(err, ERR_HOST, errno, "root '%s'", fr->root->path);
+	if (fd >= 0 && facts_object_hold(fd, &o) == 0 && file_id_same(&o.id, &fr->object.id))
+		return 0;
+	return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
+			  "root '%s' is reached through a link below a writable root: name its "
+			  "real path",
+			  fr->root->path);
 }
 
-static int open_free(const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
-	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-/* The narrowest writable root of the profile that holds this one, among those opened already. */
-static const struct facts_root *root_outer(const struct facts *f, const struct profile_root *root)
-{
-	const struct facts_root *best = NULL;
-
-	for (size_t i = 0; i < f->roots.n; i++) {
-		const struct facts_root *o = &f->roots.v[i];
-
-		if (!o->present || o->root == root || o->root->mode == PROFILE_MODE_RO ||
-		    !S_ISDIR(o->object.mode) || !path_covers(o->root->path, root->path) ||
-		    strcmp(o->root->path, root->path) == 0)
-			continue;
-		if (best == NULL || strlen(o->root->path) > strlen(best->root->path))
-			best = o;
-	}
-	return best;
-}
-
-static int root_open_failed(const struct profile_root *root, int r, bool below, struct err *err)
+static int root_open_failed(const struct profile_root *root, int r, struct err *err)
 {
 	const struct profile_pos *pos = &root->pos;
 	struct stat st;
@@ -170,10 +301,10 @@ static int root_open_failed(const struct profile_root *root, int r, bool below, 
 		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
 				  "root '%s' does not exist (create it, or say optional: true)",
 				  root->path);
-	if (below && (r == -ELOOP || r == -EXDEV))
+	if (r == -EPERM)
 		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
-				  "root '%s' is reached through a link below a writable root: "
-				  "name its real path",
+				  "root '%s' is reached through a link that belongs to another "
+				  "user: name its real path",
 				  root->path);
 	return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col, "root '%s': %s",
 			  root->path, strerror(-r));
@@ -183,15 +314,14 @@ static int root_gather(struct arena *a, const struct facts_judge *judge, struct 
 		       struct facts_root *fr, struct err *err)
 {
 	const struct profile_root *root = fr->root;
-	const struct facts_root *outer = root_outer(f, root);
 	struct stat st;
-	FD_AUTO fd = outer != NULL ? root_open_below(outer, root) : open_free(root->path);
+	FD_AUTO fd = open_free(a, root->path, &f->caller);
 	int r;
 
 	if (fd == -ENOENT && root->optional && lstat(root->path, &st) != 0)
 		return 0;
 	if (fd < 0)
-		return root_open_failed(root, fd, outer != NULL, err);
+		return root_open_failed(root, fd, err);
 	r = facts_object_hold(fd, &fr->object);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "root '%s'", root->path);
@@ -200,19 +330,27 @@ static int root_gather(struct arena *a, const struct facts_judge *judge, struct 
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "root '%s'", root->path);
 	fr->present = true;
-	return facts_judge(judge, &fr->object, "root", root->path, &root->pos, err);
+	if (facts_judge(judge, &fr->object, "root", root->path, &root->pos, err) != 0)
+		return -1;
+	return judge_place(judge, fr, err);
 }
 
-int facts_named_open(struct arena *a, const char *key, const char *path,
-		     const struct profile_pos *pos, struct facts_object *ret, struct err *err)
+int facts_named_open(struct arena *a, const struct facts_caller *c, const char *key,
+		     const char *path, const struct profile_pos *pos, struct facts_object *ret,
+		     struct err *err)
 {
-	FD_AUTO fd = open_free(path);
+	FD_AUTO fd = open_free(a, path, c);
 	int r;
 
 	*ret = (struct facts_object){ .fd = -1 };
 	if (fd == -ENOENT)
 		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
 				  "%s '%s' does not exist", key, path);
+	if (fd == -EPERM)
+		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
+				  "%s '%s' is reached through a link that belongs to another user: "
+				  "name its real path",
+				  key, path);
 	if (fd < 0)
 		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col, "%s '%s': %s",
 				  key, path, strerror(-fd));
@@ -233,30 +371,25 @@ int facts_roots_gather(struct arena *a, const struct facts_input *in, struct fac
 {
 	const struct profile_sandbox *s = &in->profile->sandbox;
 	struct facts_judge judge = { 0 };
-	size_t deepest = 0;
 
 	for (size_t i = 0; i < s->roots.n; i++) {
 		struct facts_root *fr = array_push(a, &ret->roots);
-		size_t depth = path_depth(s->roots.v[i].path);
 
 		*fr = (struct facts_root){ .root = &s->roots.v[i], .object = { .fd = -1 } };
-		deepest = depth > deepest ? depth : deepest;
 	}
 	if (s->roots.n == 0)
 		return 0;
 	if (facts_judge_build(a, in, &ret->caller, &judge, err) != 0)
 		return -1;
-	/* Outer roots first, so that an inner one can be opened below what is already held. */
-	for (size_t depth = 0; depth <= deepest; depth++) {
-		for (size_t i = 0; i < ret->roots.n; i++) {
-			struct facts_root *fr = &ret->roots.v[i];
-
-			if (path_depth(fr->root->path) == depth &&
-			    root_gather(a, &judge, ret, fr, err) != 0)
-				return -1;
-		}
+	for (size_t i = 0; i < ret->roots.n; i++) {
+		if (root_gather(a, &judge, ret, &ret->roots.v[i], err) != 0)
+			return -1;
 	}
-	return 0;
+	for (size_t i = 0; ret->roots.n > 1 && i < ret->roots.n; i++) {
+		if (ret->roots.v[i].present && root_check_below(a, ret, &ret->roots.v[i], err) != 0)
+			return -1;
+	}
+	return facts_mounts_check(a, in, &judge, ret, err);
 }
 
 static int name_order(const void *a, const void *b)

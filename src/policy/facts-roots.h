@@ -20,6 +20,7 @@ struct facts_refused {
 struct facts_judge {
 	ARRAY_OF(struct facts_refused) set;
 	const char *state_dir; /* nothing in it either; borrowed */
+	const char *home;      /* canonical, or the part of it that exists; borrowed */
 };
 
 MUST_CHECK int facts_judge_build(struct arena *a, const struct facts_input *in,
@@ -31,9 +32,9 @@ MUST_CHECK int facts_judge(const struct facts_judge *j, const struct facts_objec
 			   struct err *err);
 /* facts_named_open() - hold what a profile names by an absolute path, links followed; *ret is
  * closed on failure. ERR_PROFILE at @pos. */
-MUST_CHECK int facts_named_open(struct arena *a, const char *key, const char *path,
-				const struct profile_pos *pos, struct facts_object *ret,
-				struct err *err);
+MUST_CHECK int facts_named_open(struct arena *a, const struct facts_caller *c, const char *key,
+				const char *path, const struct profile_pos *pos,
+				struct facts_object *ret, struct err *err);
 
 /* facts_object_hold() - the facts of an open O_PATH descriptor, which *ret then owns (on success
  * only). 0 or -errno; -ENOSYS on kernels before 5.8. */

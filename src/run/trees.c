@@ -104,13 +104,13 @@ static int userns_make(uint32_t uid, uint32_t gid)
 	return r;
 }
 
-static int tree_make(int source, int userns)
+static int tree_make(int source, int userns, unsigned recursive)
 {
 	struct sys_mount_attr attr = {
 		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 		.propagation = MS_PRIVATE,
 	};
-	FD_AUTO tree = sys_open_tree(source, "", OPEN_TREE_CLONE | AT_RECURSIVE | AT_EMPTY_PATH);
+	FD_AUTO tree = sys_open_tree(source, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | recursive);
 	int r;
 
 	if (tree < 0)
@@ -119,8 +119,17 @@ static int tree_make(int source, int userns)
 		attr.attr_set |= MOUNT_ATTR_IDMAP;
 		attr.userns_fd = (uint64_t)userns;
 	}
-	r = sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
+	r = sys_mount_setattr(tree, "", AT_EMPTY_PATH | recursive, &attr);
 	return r < 0 ? r : fd_take(&tree);
+}
+
+/* The second best identity is for hosts and file systems that cannot map ids. A root that can, but
+ * holds a mount that cannot, must not lead there: anybody who mounts could ask for it. */
+static bool only_below_fails(int source, int userns)
+{
+	FD_AUTO tree = tree_make(source, userns, 0);
+
+	return tree >= 0;
 }
 
 static bool is_unsupported(int r)
@@ -145,8 +154,14 @@ int run_trees_make(const int *sources, size_t n, bool idmap, uint32_t uid, uint3
 		if (sources[i] < 0)
 			continue;
 		ret->which = i;
-		ret->fds[i] = tree_make(sources[i], userns);
+		ret->fds[i] = tree_make(sources[i], userns, AT_RECURSIVE);
 		r = ret->fds[i];
+		if (r < 0 && idmap && only_below_fails(sources[i], userns)) {
+			run_trees_close(ret);
+			return err_set(err, ERR_HOST, -r,
+				       "a mount below a root cannot be shown to an unprivileged "
+				       "identity: unmount it, or name a narrower root");
+		}
 	}
 	if (r >= 0)
 		return 0;

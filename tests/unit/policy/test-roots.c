@@ -76,13 +76,13 @@ static const struct row rows[] = {
 	{ "in any order", "'@/w/link', '@/w'", "reached through a link" },
 	{ "through a directory that is a link", "'@/w', '@/w/link/x'", "reached through a link" },
 	{ "a dangling link below a writable root", "'@/w', {path: '@/w/gone', optional: true}",
-	  "reached through a link" },
+	  "is a dangling symlink" },
 	{ "below a read-only root links are followed",
 	  "{path: '@/w', mode: ro}, {path: '@/w/link', mode: ro}", NULL },
 	{ "a directory below a writable root", "'@/w', '@/w/sub'", NULL },
 	{ "an absent one below it, optional", "'@/w', {path: '@/w/none', optional: true}", NULL },
 	{ "an absent one below it", "'@/w', '@/w/none'", "does not exist" },
-	{ "a link out of the writable root", "'@/w', '@/w/etc'", "reached through a link" },
+	{ "a link out of the writable root", "'@/w', '@/w/etc'", "is or contains /etc" },
 };
 
 static void make_world(struct world *w)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* facts-mounts - what is mounted below the roots: a root is granted with all of it. */
+#pragma once
+
+#include "policy/facts-roots.h"
+
+/* facts_mounts_check() - judge every mount below a root as the root itself is judged, and refuse
+ * one that shows a directory of the control plane. One reading of /proc/self/mountinfo. ERR_PROFILE
+ * at the root. */
+MUST_CHECK int facts_mounts_check(struct arena *a, const struct facts_input *in,
+				  const struct facts_judge *judge, const struct facts *f,
+				  struct err *err);
+
+/* facts_mounts_point() - the mountpoint of a line of mountinfo, with its escapes undone (proc(5):
+ * octal), in @a; NULL for a line that is none. For tests. */
+const char *facts_mounts_point(struct arena *a, const char *line, size_t len);
