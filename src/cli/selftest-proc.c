@@ -260,24 +260,24 @@ static struct sockaddr_un unix_address(const char *name, socklen_t *ret_len)
 	return un;
 }
 
-static int connect_to(const struct sockaddr *sa, socklen_t len)
+static int connect_to(int family, const struct sockaddr *sa, socklen_t len)
 {
-	FD_AUTO fd = socket(sa->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	FD_AUTO fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	return fd < 0 ? errno : selftest_errno(connect(fd, sa, len));
 }
 
 /* To a listener of this very process. */
-static int meet(const struct sockaddr *sa, socklen_t len)
+static int meet(int family, const struct sockaddr *sa, socklen_t len)
 {
 	struct sockaddr_storage bound;
 	socklen_t bound_len = sizeof(bound);
-	FD_AUTO fd = socket(sa->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	FD_AUTO fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0 || bind(fd, sa, len) != 0 || listen(fd, 1) != 0 ||
 	    getsockname(fd, (struct sockaddr *)&bound, &bound_len) != 0)
 		return errno;
-	return connect_to((const struct sockaddr *)&bound, bound_len);
+	return connect_to(family, (const struct sockaddr *)&bound, bound_len);
 }
 
 static struct sockaddr_in loopback(unsigned port)
@@ -292,7 +292,7 @@ static int act_connect_loopback(const struct selftest_ctx *c, const char *arg)
 	const struct sockaddr_in in = loopback(c->port);
 
 	(void)arg;
-	return connect_to((const struct sockaddr *)&in, sizeof(in));
+	return connect_to(AF_INET, (const struct sockaddr *)&in, sizeof(in));
 }
 
 static int act_meet_loopback(const struct selftest_ctx *c, const char *arg)
@@ -301,7 +301,7 @@ static int act_meet_loopback(const struct selftest_ctx *c, const char *arg)
 
 	(void)c;
 	(void)arg;
-	return meet((const struct sockaddr *)&in, sizeof(in));
+	return meet(AF_INET, (const struct sockaddr *)&in, sizeof(in));
 }
 
 static int act_connect_abstract(const struct selftest_ctx *c, const char *arg)
@@ -310,7 +310,7 @@ static int act_connect_abstract(const struct selftest_ctx *c, const char *arg)
 	const struct sockaddr_un un = unix_address(c->abstract, &len);
 
 	(void)arg;
-	return connect_to((const struct sockaddr *)&un, len);
+	return connect_to(AF_UNIX, (const struct sockaddr *)&un, len);
 }
 
 static int act_meet_unix(const struct selftest_ctx *c, const char *arg)
@@ -320,7 +320,7 @@ static int act_meet_unix(const struct selftest_ctx *c, const char *arg)
 	int r;
 
 	(void)c;
-	r = meet((const struct sockaddr *)&un, len);
+	r = meet(AF_UNIX, (const struct sockaddr *)&un, len);
 	if (arg[0] == '/')
 		(void)unlink(arg);
 	return r;
@@ -336,7 +336,7 @@ static int act_connect_path(const struct selftest_ctx *c, const char *arg)
 		return SELFTEST_NO_ROOM;
 	if (chdir(c->room) != 0)
 		return errno;
-	return connect_to((const struct sockaddr *)&un, len);
+	return connect_to(AF_UNIX, (const struct sockaddr *)&un, len);
 }
 
 static const struct {
