@@ -187,8 +187,10 @@ int child_enter_workdir(struct child_ctx *ctx)
 }
 
 /* What a descriptor leads to can be opened again through /proc/self/fd with other rights than
- * it was given with: a file read-only here could be overwritten, a directory listed. A pipe or
- * the null device gives nothing more. */
+ * it was given with: a file read-only here could be overwritten, a directory listed, and a pipe
+ * turned round. The null device gives nothing more. A pipe must be one that was made for this
+ * run, so that nobody but the supervisor is at its other end: run/stdfd sees to that, because
+ * from here one pipe looks like another. */
 static int check_stdio(int fd)
 {
 	struct file_id id;

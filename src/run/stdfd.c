@@ -4,20 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
-#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "run/blame.h"
-
-#ifndef PIPEFS_MAGIC
-#define PIPEFS_MAGIC 0x50495045
-#endif
 
 /* Output kept in memory when the plan names no limit. */
 #define CAPTURE_DEFAULT ((uint64_t)1024 * 1024)
@@ -26,8 +20,7 @@ enum std_class {
 	STD_REFUSED = 0,
 	STD_NULL,   /* /dev/null */
 	STD_CLOSED, /* not open; counts as /dev/null */
-	STD_PIPE,   /* a pipe without a name */
-	STD_FIFO,   /* a pipe with a name */
+	STD_PIPE,   /* with a name or without */
 	STD_REGULAR,
 	STD_SOCKET,
 	STD_TERMINAL,
@@ -50,8 +43,6 @@ static enum std_class look_char(int fd, const struct stat *st)
 
 static void std_look(int fd, struct std_look *ret)
 {
-	struct statfs fs;
-
 	*ret = (struct std_look){ .word = "an object of a kind that is not passed on" };
 	if (fstat(fd, &ret->st) != 0) {
 		if (errno == EBADF)
@@ -66,8 +57,7 @@ static void std_look(int fd, struct std_look *ret)
 		ret->class = STD_SOCKET;
 		break;
 	case S_IFIFO:
-		ret->class =
-			fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC ? STD_PIPE : STD_FIFO;
+		ret->class = STD_PIPE;
 		break;
 	case S_IFCHR:
 		ret->class = look_char(fd, &ret->st);
@@ -98,7 +88,6 @@ static enum pump_far far_kind(enum std_class class)
 	case STD_SOCKET:
 		return PUMP_FAR_SOCKET;
 	case STD_PIPE:
-	case STD_FIFO:
 	case STD_TERMINAL:
 	case STD_NULL:
 	case STD_CLOSED:
@@ -153,31 +142,6 @@ static int child_pipe(int i, const struct plan *plan, int *ret_near, int *ret_ch
 	return 0;
 }
 
-/* What is passed is what was looked at: the copy is made first and looked at again. */
-static int child_pass(int i, int fd, int *ret, struct err *err)
-{
-	struct std_look look;
-	FD_AUTO copy = -1;
-
-	if (fd_above(fd, &copy, err) != 0)
-		return -1;
-	std_look(copy, &look);
-	if (look.class != STD_NULL && look.class != STD_PIPE)
-		return std_refuse(i, &look, err);
-	*ret = fd_take(&copy);
-	return 0;
-}
-
-/* A pipe that belongs to another user than the command's could not be opened again inside as
- * /dev/stdin or /dev/stderr; it is pumped. */
-static bool may_pass(const struct plan *plan, const struct std_look *look)
-{
-	if (look->class == STD_NULL)
-		return true;
-	return look->class == STD_PIPE &&
-	       (!plan->ids.switch_ids || look->st.st_uid == plan->ids.outside_uid);
-}
-
 /* Do two descriptors write to one place, so that one pump can serve both and keep the order? */
 static bool same_target(int a, int b, const struct std_look *la, const struct std_look *lb)
 {
@@ -187,7 +151,7 @@ static bool same_target(int a, int b, const struct std_look *la, const struct st
 		return true;
 	if (la->class == STD_TERMINAL)
 		return la->st.st_rdev == lb->st.st_rdev;
-	if (la->class == STD_PIPE || la->class == STD_FIFO)
+	if (la->class == STD_PIPE)
 		return la->st.st_dev == lb->st.st_dev && la->st.st_ino == lb->st.st_ino;
 	/* A file opened twice has two positions: only one and the same opening is one target. */
 	return syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, a, b) == 0;
@@ -226,10 +190,8 @@ static int open_input(struct stdfd_set *set, const struct plan *plan, const stru
 		std_look(fd, &look);
 	if (look.class == STD_REFUSED)
 		return std_refuse(0, &look, err);
-	if (look.class == STD_CLOSED)
+	if (look.class == STD_CLOSED || look.class == STD_NULL)
 		return child_null(0, &set->child[0], err);
-	if (may_pass(plan, &look))
-		return child_pass(0, fd, &set->child[0], err);
 	if (child_pipe(0, plan, &near, &set->child[0], err) != 0)
 		return -1;
 	p = pump_add(set);
@@ -245,11 +207,9 @@ static int open_output(struct stdfd_set *set, int i, const struct plan *plan,
 
 	if (look->class == STD_REFUSED)
 		return std_refuse(i, look, err);
-	if (look->class == STD_CLOSED)
-		return child_null(i, &set->child[i], err);
 	/* Nothing that goes to /dev/null needs counting, but a limit is a limit. */
-	if (may_pass(plan, look) && !plan->output_limited)
-		return child_pass(i, fd, &set->child[i], err);
+	if (look->class == STD_CLOSED || (look->class == STD_NULL && !plan->output_limited))
+		return child_null(i, &set->child[i], err);
 	return output_pump(set, i, plan, fd, far_kind(look->class), NULL, err);
 }
 

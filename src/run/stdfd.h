@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* stdfd - what the command gets as descriptors 0, 1 and 2.
  *
- * Of the caller's own descriptors only /dev/null and pipes go in: whatever else is open can be
- * opened again inside through /proc/self/fd, for writing too. Regular files, sockets and
- * terminals are pumped through a pipe of ours; directories, block devices and other devices are
- * refused. Pipes with a name (mkfifo(1)) are pumped like files, because an open one gives a hold
- * on its inode. */
+ * None of the caller's own descriptors goes in: whatever is open can be opened again inside
+ * through /proc/self/fd, in the other direction too. Through the write end of a caller's pipe the
+ * command would read what others wrote there, through the read end write what others read, and
+ * O_NONBLOCK set inside would stay. Pipes, regular files, sockets and terminals are pumped
+ * through a pipe of ours; for /dev/null there is a new opening of it; directories, block devices
+ * and other devices are refused.
+ *
+ * Two things differ from a pipe that is handed down: input is read ahead, so what the command
+ * leaves unread is lost to who reads that pipe next; and a write of PIPE_BUF bytes or less is one
+ * piece inside, but may be cut where it meets those of other writers of the caller's pipe. */
 #pragma once
 
 #include <stdbool.h>

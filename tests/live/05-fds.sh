@@ -38,6 +38,76 @@ echo before >"$T/log"
 ab -- "$PROBE" fdlist >>"$T/log" 2>>"$T/log"
 is "$(tail -n 1 "$T/log")" "ok 0:chr:1:3 1:pipe 2:pipe" "a file as stdout is a pipe inside"
 
+# --- the caller's pipes are pumped too: a pipe can be opened again in the other direction
+# The reader begins when the command has ended, so that what was stolen is missing.
+through_out() { # CMD...: reader's bytes in $T/got
+	rm -f "$WS/stolen" "$T/go" "$T/flags"
+	{
+		echo host-secret-line
+		"$@" 2>"$T/err"
+		grep ^flags: /proc/self/fdinfo/3 3>&1 >"$T/flags"
+		: >"$T/go"
+	} | {
+		wait_for 20 test -e "$T/go"
+		cat >"$T/got"
+	}
+}
+# The writer ends when the command has, so that the host's second read sees what is there then.
+through_in() { # CMD...: the line that the host reads afterwards in $T/got
+	rm -f "$WS/line" "$T/go" "$T/flags"
+	{
+		echo line1
+		wait_for 20 test -e "$T/go"
+	} | {
+		"$@" 2>"$T/err"
+		grep ^flags: /proc/self/fdinfo/3 3<&0 >"$T/flags"
+		: >"$T/go"
+		x=
+		read -r x
+		printf '%s\n' "$x" >"$T/got"
+	}
+}
+is_nonblock() { # Y|N DESCRIPTION: what through_* has found
+	local flags
+	flags=$(awk '{ print $2 }' "$T/flags")
+	is "$([ $((flags & 04000)) = 0 ] && echo N || echo Y)" "$1" "$2"
+}
+steal='echo mine; timeout 1 head -n 1 </proc/self/fd/1 >stolen'
+through_out sh -c "$steal"
+is "$(cat "$WS/stolen")" host-secret-line "outside: others' bytes are read out of the pipe of stdout (control)"
+through_out ab -- sh -c "$steal"
+unlike "$(cat "$WS/stolen")" host "inside: only its own, from a pipe of its own"
+like "$(cat "$T/got")" '^host-secret-line' "the caller's pipe keeps what was in it"
+through_out ab -- sh -c 'echo mine; echo too >/proc/self/fd/1; echo also >&2'
+is "$(cat "$T/got")" "host-secret-line
+mine
+too" "and carries what the command writes, /proc/self/fd/1 too"
+inject='read -r a; echo "$a" >line; echo INJECTED >/proc/self/fd/0'
+through_in sh -c "$inject"
+is "$(cat "$T/got")" INJECTED "outside: a line is put into the pipe of stdin (control)"
+through_in ab -i -- sh -c "$inject"
+is "$(cat "$T/got")" "" "inside: not into the caller's"
+is "$(cat "$WS/line")" line1 "and what the caller writes arrives"
+through_out dd oflag=nonblock count=0
+is_nonblock Y "outside: O_NONBLOCK stays on the pipe of stdout (control)"
+through_out ab -- dd oflag=nonblock count=0
+like "$(cat "$T/err")" '0 bytes' "inside: it can be set"
+is_nonblock N "and does not reach the caller's pipe"
+through_in dd iflag=nonblock count=0
+is_nonblock Y "outside: and on that of stdin (control)"
+through_in ab -i -- dd iflag=nonblock count=0
+is_nonblock N "inside: it stays inside"
+
+# --- and a pumped pipe behaves like one
+is "$(for i in 1 2 3 4 5; do ab -- sh -c 'echo 1; echo 2 >&2; echo 3; echo 4 >&2' 2>&1 | tr '\n' ' '; done)" \
+	"$(for i in 1 2 3 4 5; do printf '1 2 3 4 '; done)" "one pipe as stdout and stderr keeps the order"
+start=$(now_ms)
+timeout 20 $A -- yes 2>/dev/null | head -n 1 >"$T/out"
+is "${PIPESTATUS[0]}" 141 "a reader that leaves ends the writer by SIGPIPE"
+ab -- sh -c 'sleep 30 & echo x' 2>/dev/null | cat >"$T/out"
+is "$(cat "$T/out")" x "a background process keeps its end open"
+is "$(($(now_ms) - start < 10000))" 1 "neither takes long"
+
 # --- directories and block devices
 expect_rc 125 "a directory as stdin" ab -i -- touch "$WS/ran" </
 check_not "nothing ran" test -e "$WS/ran"

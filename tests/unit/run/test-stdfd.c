@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What each kind of descriptor becomes: refused, passed as it is, or a pipe of ours. */
+/* What each kind of descriptor becomes: refused, a new /dev/null, or a pipe of ours. */
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,8 +11,7 @@
 
 enum want {
 	WANT_REFUSED,
-	WANT_PASSED, /* the same object */
-	WANT_NULL,   /* /dev/null */
+	WANT_NULL, /* /dev/null, in an opening of ours */
 	WANT_PUMPED,
 };
 
@@ -82,10 +81,12 @@ static void check(struct tap *t, const char *what, int i, int fd, enum want want
 		return;
 	tap_ok(t, set.child[0] >= 3 && set.child[1] >= 3 && set.child[2] >= 3,
 	       "%s as %d: the child's descriptors are above 2", what, i);
-	if (want == WANT_PASSED)
-		tap_ok(t, is_same(set.child[i], fd), "%s as %d: passed", what, i);
-	if (want == WANT_NULL)
+	if (want == WANT_NULL) {
 		tap_ok(t, is_same(set.child[i], null), "%s as %d: /dev/null", what, i);
+		tap_ok(t,
+		       (fcntl(set.child[i], F_GETFL) & O_ACCMODE) == (i == 0 ? O_RDONLY : O_WRONLY),
+		       "%s as %d: in an opening of ours, one way only", what, i);
+	}
 	if (want == WANT_PUMPED) {
 		struct stat st;
 
@@ -115,8 +116,9 @@ static void test_kinds(struct tap *t, const struct dirs *d)
 
 		check(t, "null", i, null, WANT_NULL, false);
 		check(t, "closed", i, 1000, WANT_NULL, false);
-		check(t, "pipe", i, anon, WANT_PASSED, false);
-		check(t, "pipe, limited", i, anon, i == 0 ? WANT_PASSED : WANT_PUMPED, true);
+		check(t, "null, limited", i, null, i == 0 ? WANT_NULL : WANT_PUMPED, true);
+		check(t, "pipe", i, anon, WANT_PUMPED, false);
+		check(t, "pipe, limited", i, anon, WANT_PUMPED, true);
 		check(t, "named pipe", i, fifo, WANT_PUMPED, false);
 		check(t, "file", i, file, WANT_PUMPED, false);
 		check(t, "socket", i, sock, WANT_PUMPED, false);
@@ -178,11 +180,14 @@ static void test_order(struct tap *t, const struct dirs *d)
 		"one open file on both: one pump");
 	tap_int(t, (long long)count_pumps(file, again, false, false, false), 2,
 		"a file opened twice: two pumps");
-	tap_int(t, (long long)count_pumps(one, one_copy, true, false, false), 1,
+	tap_int(t, (long long)count_pumps(one, one_copy, false, false, false), 1,
 		"one pipe on both: one pump");
-	tap_int(t, (long long)count_pumps(one, two, true, false, false), 2, "two pipes: two pumps");
-	tap_int(t, (long long)count_pumps(one, two, false, false, false), 0,
-		"pipes without a limit: none");
+	tap_int(t, (long long)count_pumps(one, one_copy, true, false, false), 1,
+		"one pipe on both, limited: one pump");
+	tap_int(t, (long long)count_pumps(one, two, false, false, false), 2,
+		"two pipes: two pumps");
+	tap_int(t, (long long)count_pumps(one, two, true, false, false), 2,
+		"two pipes, limited: two pumps");
 	tap_int(t, (long long)count_pumps(one, two, false, true, false), 1, "captured: one");
 	tap_int(t, (long long)count_pumps(one, two, false, true, true), 2, "captured apart: two");
 }
