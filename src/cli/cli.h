@@ -13,6 +13,7 @@ enum cli_arg {
 	CLI_ARG_NONE = 0,
 	CLI_ARG_VALUE,    /* --name VALUE, --name=VALUE, -n VALUE */
 	CLI_ARG_OPTIONAL, /* --name or --name=VALUE */
+	CLI_ARG_REPEATED, /* like CLI_ARG_VALUE, as often as wanted; all others once */
 };
 
 struct cli_option {
@@ -47,7 +48,8 @@ struct cli_command {
 	int (*run)(struct arena *a, int argc, char **argv, struct err *err);
 };
 
-/* cli_parse() - by the command's table. --help and -h are known everywhere. ERR_USAGE. */
+/* cli_parse() - by the command's table. --help and -h are known everywhere. ERR_USAGE, also for an
+ * option that is given twice and is not CLI_ARG_REPEATED. */
 MUST_CHECK int cli_parse(struct arena *a, const struct cli_command *cmd, int argc, char **argv,
 			 struct cli_parsed *ret, struct err *err);
 
@@ -62,7 +64,7 @@ void cli_print_help(const struct cli_command *cmd);
 /* cli_say() - one line on stderr, "agentbox: " before it, through the escaper. */
 void cli_say(const char *fmt, ...) PRINTF_LIKE(1, 2);
 void cli_say_err(const struct err *err);
-/* cli_print_json() - one line. Returns 0 or -errno. */
+/* cli_print_json() - one line; one write unless it is long. Returns 0 or -errno. */
 int cli_print_json(int fd, const json_t *v);
 
 /* cli_rc() - the exit status for an error. */

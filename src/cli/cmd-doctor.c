@@ -28,7 +28,7 @@ static const struct cli_option options[] = {
 	  "read the profile from descriptor N" },
 	{ OPT_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID", "for which agent (default: the first)" },
 	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR", "same as --param workspace=DIR" },
-	{ OPT_PARAM, 0, "param", CLI_ARG_VALUE, "NAME=VALUE",
+	{ OPT_PARAM, 0, "param", CLI_ARG_REPEATED, "NAME=VALUE",
 	  "a value for ${NAME} in the profile" },
 	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "where the audit log lives" },
 	{ OPT_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -42,13 +43,13 @@ static const struct cli_option options[] = {
 	{ OPT_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",
 	  "who asks (implied when the profile declares one)" },
 	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR", "same as --param workspace=DIR" },
-	{ OPT_PARAM, 0, "param", CLI_ARG_VALUE, "NAME=VALUE",
+	{ OPT_PARAM, 0, "param", CLI_ARG_REPEATED, "NAME=VALUE",
 	  "a value for ${NAME} in the profile" },
 	{ OPT_INTERACTIVE, 'i', "interactive", CLI_ARG_NONE, NULL,
 	  "pass standard input on (default: none, unless stdin and stdout are terminals)" },
 	{ OPT_COMMAND, 'c', "command", CLI_ARG_VALUE, "STRING", "run 'sh -c STRING' inside" },
 	{ OPT_WORKDIR, 0, "workdir", CLI_ARG_VALUE, "DIR", "where to start, as seen inside" },
-	{ OPT_ENV, 0, "env", CLI_ARG_VALUE, "NAME", "pass on a variable of the caller" },
+	{ OPT_ENV, 0, "env", CLI_ARG_REPEATED, "NAME", "pass on a variable of the caller" },
 	{ OPT_TIMEOUT, 0, "timeout", CLI_ARG_VALUE, "TIME",
 	  "end the run after TIME (500ms, 30s, 5m)" },
 	{ OPT_JSON, 0, "json", CLI_ARG_OPTIONAL, "split",
@@ -67,7 +68,8 @@ struct run_args {
 	struct cli_parsed parsed;
 	char **argv;
 	bool json, split, dry_run, quiet;
-	int status_fd; /* -1: none */
+	bool plan_shown; /* the plan was the one object */
+	int status_fd;   /* -1: none */
 	uint64_t timeout_ms;
 	const char **env_pass;
 	size_t n_env_pass;
@@ -92,6 +94,7 @@ static int parse_status_fd(const char *text, int *ret, struct err *err)
 {
 	char *end;
 	long v;
+	int flags;
 
 	*ret = -1;
 	if (text == NULL)
@@ -101,8 +104,32 @@ static int parse_status_fd(const char *text, int *ret, struct err *err)
 	if (errno != 0 || end == text || *end != '\0' || v < 1 || v > INT_MAX ||
 	    fcntl((int)v, F_GETFD) < 0)
 		return err_set(err, ERR_USAGE, 0, "--status-fd '%s' is no open descriptor", text);
+	flags = fcntl((int)v, F_GETFL);
+	if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_RDONLY)
+		return err_set(err, ERR_USAGE, 0, "--status-fd '%s' cannot be written to", text);
 	*ret = (int)v;
 	return 0;
+}
+
+/* Known before parsing as well: -1 when none is named that is open. */
+static int wants_status(int argc, char **argv)
+{
+	static const char name[] = "--status-fd";
+	const size_t len = sizeof(name) - 1;
+
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		struct err none = { 0 };
+		const char *text = NULL;
+		int fd;
+
+		if (strncmp(argv[i], name, len) == 0 && argv[i][len] == '=')
+			text = argv[i] + len + 1;
+		else if (strcmp(argv[i], name) == 0 && i + 1 < argc)
+			text = argv[i + 1];
+		if (text != NULL && parse_status_fd(text, &fd, &none) == 0)
+			return fd;
+	}
+	return -1;
 }
 
 static int parse_command(struct arena *a, struct run_args *args, struct err *err)
@@ -145,7 +172,6 @@ static int parse_args(struct arena *a, int argc, char **argv, struct run_args *a
 {
 	const char *timeout;
 
-	args->status_fd = -1;
 	if (cli_parse(a, &cmd_run, argc, argv, &args->parsed, err) != 0)
 		return -1;
 	if (args->parsed.help)
@@ -159,6 +185,11 @@ static int parse_args(struct arena *a, int argc, char **argv, struct run_args *a
 	args->split = args->json && cli_value(&args->parsed, OPT_JSON) != NULL;
 	args->dry_run = cli_has(&args->parsed, OPT_DRY_RUN);
 	args->quiet = cli_has(&args->parsed, OPT_QUIET);
+	if (args->status_fd == STDOUT_FILENO && (args->json || args->dry_run))
+		return err_set(err, ERR_USAGE, 0,
+			       "--status-fd 1 and --%s would both print an object on standard "
+			       "output: give another descriptor",
+			       args->json ? "json" : "dry-run");
 	args->env_pass = arena_array(a, args->parsed.options.n, sizeof(*args->env_pass));
 	for (size_t i = 0; i < args->parsed.options.n; i++) {
 		const struct cli_given *g = &args->parsed.options.v[i];
@@ -270,7 +301,18 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 	return outcome_rc(out);
 }
 
-static int run_request(struct arena *a, const struct run_args *args, struct prepared *prep,
+/* Who waits for the object must learn that it is not there: @rc, but never 0. */
+static int print_object(int fd, const json_t *o, const char *what, int rc)
+{
+	int r = cli_print_json(fd, o);
+
+	if (r == 0)
+		return rc;
+	cli_say("the %s cannot be written to descriptor %d: %s", what, fd, strerror(-r));
+	return rc == 0 ? EXITCODE_FAILED : rc;
+}
+
+static int run_request(struct arena *a, struct run_args *args, struct prepared *prep,
 		       struct outcome *out, struct err *err)
 {
 	const struct prepare_input in = {
@@ -300,13 +342,14 @@ static int run_request(struct arena *a, const struct run_args *args, struct prep
 	if (args->dry_run) {
 		JSON_AUTO *plan = plan_json(prep->plan);
 
-		return cli_print_json(STDOUT_FILENO, plan) == 0 ? 0 : EXITCODE_FAILED;
+		args->plan_shown = true;
+		return print_object(STDOUT_FILENO, plan, "plan", 0);
 	}
 	return run_prepared(a, args, prep, out, err);
 }
 
-static void report(const struct run_args *args, const struct prepared *prep,
-		   const struct outcome *out, int rc, struct err *err)
+static int report(const struct run_args *args, const struct prepared *prep, struct outcome *out,
+		  int rc, struct err *err)
 {
 	struct result r = {
 		.rc = rc,
@@ -319,18 +362,21 @@ static void report(const struct run_args *args, const struct prepared *prep,
 		.split = args->split,
 	};
 
-	if (args->json && !args->dry_run) {
+	/* The command is gone; a reader that is gone as well is an error like any other. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (args->json && !args->plan_shown) {
 		JSON_AUTO *o = result_json(&r, true);
 
-		(void)cli_print_json(STDOUT_FILENO, o);
+		r.rc = print_object(STDOUT_FILENO, o, "result", r.rc);
 	}
-	if (args->status_fd >= 0) {
+	if (args->status_fd >= 0 && !(args->status_fd == STDOUT_FILENO && args->json)) {
 		JSON_AUTO *o = result_json(&r, false);
 
-		(void)cli_print_json(args->status_fd, o);
+		r.rc = print_object(args->status_fd, o, "result", r.rc);
 	}
 	if (!err->set && prep->decided && prep->decision.verdict != PROFILE_ALLOW)
 		cli_say("denied: %s", prep->decision.reason);
+	return r.rc;
 }
 
 static int command_run(struct arena *a, int argc, char **argv, struct err *err)
@@ -341,6 +387,7 @@ static int command_run(struct arena *a, int argc, char **argv, struct err *err)
 	int rc = EXITCODE_FAILED;
 
 	args.json = wants_json(argc, argv, &args.split);
+	args.status_fd = wants_status(argc, argv);
 	prepare_init(&prep, a);
 	if (parse_args(a, argc, argv, &args, err) == 0) {
 		if (args.parsed.help) {
@@ -350,7 +397,7 @@ static int command_run(struct arena *a, int argc, char **argv, struct err *err)
 		choose_stdin(&args);
 		rc = run_request(a, &args, &prep, &out, err);
 	}
-	report(&args, &prep, &out, rc, err);
+	rc = report(&args, &prep, &out, rc, err);
 	outcome_free(&out);
 	prepare_close(&prep);
 	return rc;

@@ -29,7 +29,7 @@ static const struct cli_option options[] = {
 	  "whose rights (implied when the profile declares one)" },
 	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR",
 	  "same as --param workspace=DIR (default: the private directory)" },
-	{ OPT_PARAM, 0, "param", CLI_ARG_VALUE, "NAME=VALUE",
+	{ OPT_PARAM, 0, "param", CLI_ARG_REPEATED, "NAME=VALUE",
 	  "a value for ${NAME} in the profile" },
 	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "where the private directory is made" },
 	{ OPT_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },

@@ -130,6 +130,11 @@ static int choose_state(struct cli_context *c, const struct cli_source *src, str
 	const char *state = src->state;
 	struct err none = { 0 };
 
+	/* The log of the other runs is no less to be guarded. Who has none has nothing there. */
+	if (state != NULL &&
+	    cli_state_dir(c->arena, &c->facts.caller, NULL, &c->default_state_dir, &none) != 0)
+		c->default_state_dir = NULL;
+	none = (struct err){ 0 };
 	if (cli_state_dir(c->arena, &c->facts.caller, state, &c->state_dir, &none) == 0)
 		return 0;
 	/* Who has no home has no default state to keep out of the roots either. */
@@ -220,6 +225,7 @@ int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
 	struct facts_input in = {
 		.profile = c->profile,
 		.state_dir = c->state_dir,
+		.default_state_dir = c->default_state_dir,
 		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
 		.profiles_dir = AGENTBOX_PROFILES_DIR,
 	};

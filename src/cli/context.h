@@ -9,6 +9,7 @@ struct cli_context {
 	struct arena *arena;
 	struct facts facts; /* cli_context_close() */
 	const char *state_dir;
+	const char *default_state_dir; /* the caller's own, beside --state; or NULL */
 	const struct profile *profile;
 	const struct profile_agent *agent; /* NULL: *identity holds the denial */
 	struct decision identity;

@@ -45,18 +45,34 @@ static int unknown_long(const struct cli_command *cmd, const char *name, size_t 
 		       word, cmd->name);
 }
 
+static bool takes_value(const struct cli_option *o)
+{
+	return o->arg == CLI_ARG_VALUE || o->arg == CLI_ARG_REPEATED;
+}
+
 static int take_value(const struct cli_option *o, const char *inline_value, int argc, char **argv,
 		      int *i, const char **ret, struct err *err)
 {
 	*ret = inline_value;
 	if (inline_value != NULL && o->arg == CLI_ARG_NONE)
 		return err_set(err, ERR_USAGE, 0, "option '--%s' takes no value", o->name);
-	if (inline_value != NULL || o->arg != CLI_ARG_VALUE)
+	if (inline_value != NULL || !takes_value(o))
 		return 0;
 	if (*i + 1 >= argc || strcmp(argv[*i + 1], "--") == 0)
 		return err_set(err, ERR_USAGE, 0, "option '--%s' needs a value: --%s %s", o->name,
 			       o->name, o->value);
 	*ret = argv[++*i];
+	return 0;
+}
+
+/* Which of two values was meant is not ours to guess: the wrong one may grant the wrong folder. */
+static int keep(struct arena *a, const struct cli_option *o, const char *value,
+		struct cli_parsed *ret, struct err *err)
+{
+	if (o->arg != CLI_ARG_REPEATED && cli_has(ret, o->id))
+		return err_set(err, ERR_USAGE, 0, "option '--%s' is given twice: give it once",
+			       o->name);
+	*array_push(a, &ret->options) = (struct cli_given){ .id = o->id, .value = value };
 	return 0;
 }
 
@@ -73,8 +89,7 @@ static int parse_long(struct arena *a, const struct cli_command *cmd, int argc, 
 	if (take_value(o, name[len] == '=' ? name + len + 1 : NULL, argc, argv, i, &value, err) !=
 	    0)
 		return -1;
-	*array_push(a, &ret->options) = (struct cli_given){ .id = o->id, .value = value };
-	return 0;
+	return keep(a, o, value, ret, err);
 }
 
 /* -abc are three flags, -pFILE is -p FILE. */
@@ -91,11 +106,11 @@ static int parse_short(struct arena *a, const struct cli_command *cmd, int argc,
 			return err_set(err, ERR_USAGE, 0,
 				       "unknown option '-%c' (agentbox %s --help lists them)", *c,
 				       cmd->name);
-		if (take_value(o, o->arg == CLI_ARG_VALUE && c[1] != '\0' ? c + 1 : NULL, argc,
-			       argv, i, &value, err) != 0)
+		if (take_value(o, takes_value(o) && c[1] != '\0' ? c + 1 : NULL, argc, argv, i,
+			       &value, err) != 0 ||
+		    keep(a, o, value, ret, err) != 0)
 			return -1;
-		*array_push(a, &ret->options) = (struct cli_given){ .id = o->id, .value = value };
-		if (o->arg == CLI_ARG_VALUE)
+		if (takes_value(o))
 			break;
 	}
 	return 0;
@@ -170,7 +185,7 @@ void cli_print_help(const struct cli_command *cmd)
 			       o->short_name != '\0' ? o->short_name : ' ',
 			       o->short_name != '\0' ? ", " : "  ", o->name,
 			       o->arg == CLI_ARG_OPTIONAL ? "[="
-			       : o->arg == CLI_ARG_VALUE  ? " "
+			       : takes_value(o)           ? " "
 							  : "",
 			       o->arg == CLI_ARG_NONE ? "" : o->value,
 			       o->arg == CLI_ARG_OPTIONAL ? "]" : "");

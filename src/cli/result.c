@@ -71,12 +71,11 @@ void result_outcome(json_t *o, const struct outcome *out)
 	json_put(o, "usage", usage);
 }
 
-static void put_output(json_t *o, const char *key, const char *encoding_key,
-		       const struct strbuf *sb)
+static void put_output(json_t *o, const char *key, const char *encoding_key, struct strbuf *sb)
 {
 	STRBUF_AUTO b64 = { 0 };
-	const char *s = sb == NULL ? "" : strbuf_str(sb);
-	size_t len = sb == NULL ? 0 : sb->len;
+	const char *s = strbuf_str(sb);
+	size_t len = sb->len;
 	json_t *text = NULL;
 
 	/* JSON has no escape for NUL that every reader keeps, so it goes the other way too. */
@@ -85,9 +84,12 @@ static void put_output(json_t *o, const char *key, const char *encoding_key,
 		json_put(o, encoding_key, json_text("utf-8"));
 	} else {
 		json_b64(s, len, &b64);
+		/* Before the next copy: this can be tens of megabytes. */
+		strbuf_free(sb);
 		text = json_stringn(b64.buf, b64.len);
 		json_put(o, encoding_key, json_text("base64"));
 	}
+	strbuf_free(sb);
 	json_put(o, key, text);
 }
 
@@ -168,7 +170,7 @@ static const char *early_status(int rc)
 json_t *result_json(const struct result *r, bool with_output)
 {
 	struct outcome none = { .status = OUTCOME_FAILED };
-	const struct outcome *out = r->outcome == NULL ? &none : r->outcome;
+	struct outcome *out = r->outcome == NULL ? &none : r->outcome;
 	json_t *o = json_object();
 
 	json_put(o, "version", json_integer(1));

@@ -11,12 +11,13 @@ struct result {
 	const struct record *record;
 	const struct plan *plan;
 	const struct decision *decision;
-	const struct outcome *outcome;
+	struct outcome *outcome;
 	const struct err *err;
 	bool split; /* stdout and stderr apart */
 };
 
-/* result_json() - new reference; @with_output: not on --status-fd. */
+/* result_json() - new reference; @with_output: not on --status-fd. The output moves into it: what
+ * the outcome held is freed. */
 json_t *result_json(const struct result *r, bool with_output);
 /* result_outcome() - status, exit code, limits and usage of an outcome, put into @o. */
 void result_outcome(json_t *o, const struct outcome *out);

@@ -6,7 +6,6 @@
 
 #include "base/escape.h"
 #include "base/exitcode.h"
-#include "base/io.h"
 #include "cli/cli.h"
 
 static void say_line(const char *text)
@@ -43,11 +42,7 @@ void cli_say_err(const struct err *err)
 
 int cli_print_json(int fd, const json_t *v)
 {
-	STRBUF_AUTO sb = { 0 };
-
-	json_line(v, &sb);
-	strbuf_putc(&sb, '\n');
-	return io_write_full(fd, sb.buf, sb.len);
+	return json_write_line(v, fd);
 }
 
 int cli_rc(const struct err *err)

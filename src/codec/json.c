@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/escape.h"
+#include "base/io.h"
 
 static json_t *json_must(json_t *v)
 {
@@ -103,6 +104,53 @@ static void json_dump(const json_t *v, struct strbuf *sb, size_t flags)
 void json_line(const json_t *v, struct strbuf *sb)
 {
 	json_dump(v, sb, 0);
+}
+
+struct json_out {
+	int fd;
+	int r;
+	size_t len;
+	char buf[64 * 1024];
+};
+
+static int json_flush(struct json_out *out)
+{
+	if (out->r == 0 && out->len > 0)
+		out->r = io_write_full(out->fd, out->buf, out->len);
+	out->len = 0;
+	return out->r;
+}
+
+static int json_to_fd(const char *text, size_t len, void *ctx)
+{
+	struct json_out *out = ctx;
+
+	if (len > sizeof(out->buf) - out->len && json_flush(out) != 0)
+		return -1;
+	if (len > sizeof(out->buf)) {
+		out->r = io_write_full(out->fd, text, len);
+		return out->r;
+	}
+	memcpy(out->buf + out->len, text, len);
+	out->len += len;
+	return 0;
+}
+
+int json_write_line(const json_t *v, int fd)
+{
+	struct json_out out;
+
+	out.fd = fd;
+	out.r = 0;
+	out.len = 0;
+	if (json_dump_callback(v, json_to_fd, &out, JSON_COMPACT | JSON_ENCODE_ANY) != 0) {
+		if (out.r == 0)
+			abort();
+		return out.r;
+	}
+	if (json_to_fd("\n", 1, &out) != 0)
+		return out.r;
+	return json_flush(&out);
 }
 
 void json_canonical_sha256(const json_t *v, char ret[SHA256_HEX_SIZE])

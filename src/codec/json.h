@@ -30,6 +30,9 @@ void json_put(json_t *obj, const char *key, json_t *value);
 void json_put_now(json_t *obj, const char *key);
 /* json_line() - compact text of @v without a newline; appended to @sb. */
 void json_line(const json_t *v, struct strbuf *sb);
+/* json_write_line() - the same to @fd, with a newline, through a small buffer: a long text is never
+ * there twice. Returns 0 or -errno. */
+MUST_CHECK int json_write_line(const json_t *v, int fd);
 /* json_canonical_sha256() - digest of the compact form with sorted keys. */
 void json_canonical_sha256(const json_t *v, char ret[SHA256_HEX_SIZE]);
 /* json_b64() - standard base64 with padding, appended to @sb. */

@@ -39,6 +39,8 @@ static void plan_limits(const struct plan_request *rq, struct plan *p)
 		p->timeout_ms = rq->timeout_ms;
 	p->output_limited = s->output_bytes.set || rq->capture;
 	p->output_bytes = s->output_bytes.set ? s->output_bytes.value : PLAN_CAPTURE_BYTES;
+	if (rq->capture && p->output_bytes > PLAN_CAPTURE_MAX)
+		p->output_bytes = PLAN_CAPTURE_MAX;
 }
 
 /* Room for what the plan makes on the root tmpfs, and nothing to spare for anyone else. */

@@ -15,7 +15,8 @@
 #define PLAN_FIXED_ID 65525U
 
 #define PLAN_GRACE_MS      5000
-#define PLAN_CAPTURE_BYTES ((uint64_t)1024 * 1024)
+#define PLAN_CAPTURE_BYTES ((uint64_t)1024 * 1024)      /* when the profile sets no limit */
+#define PLAN_CAPTURE_MAX   ((uint64_t)64 * 1024 * 1024) /* it is kept in memory, encoded, printed */
 
 struct plan_request {
 	const struct profile *profile;

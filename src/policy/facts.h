@@ -116,9 +116,11 @@ struct facts {
 /* What facts_gather() is told. All borrowed. */
 struct facts_input {
 	const struct profile *profile;
-	const char *state_dir;    /* refused as (part of) a root */
-	const char *runtime_dir;  /* $XDG_RUNTIME_DIR or NULL: the same */
-	const char *profiles_dir; /* installed profiles: the same */
+	const char *state_dir;         /* refused as (part of) a root */
+	const char *default_state_dir; /* the caller's, when state_dir is another: the same; NULL:
+					  none, or not known */
+	const char *runtime_dir;       /* $XDG_RUNTIME_DIR or NULL: the same */
+	const char *profiles_dir;      /* installed profiles: the same */
 };
 
 /* facts_caller() - who calls. Reads /proc/self/uid_map and /etc/passwd (NSS only when passwd has

@@ -44,7 +44,7 @@ static int open_path(const struct profile_source *src, struct stat *st, struct e
 			       "profile %s is %s: it must be a regular file (or give a pipe with "
 			       "--profile-fd)",
 			       src->path, kind_name(st->st_mode));
-	if (trust_check_file(src, src->path, st, err) != 0)
+	if (trust_check_file(src, src->path, fd, st, err) != 0)
 		return -1;
 	return fd_take(&fd);
 }

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 
 #include "base/fd.h"
 #include "base/io.h"
 
+#define ACL_XATTR   "system.posix_acl_access" /* acl(5), xattr(7) */
 #define UNMAPPED_ID 65534U /* default of /proc/sys/kernel/overflowuid (user_namespaces(7)) */
 
 /* One decimal number of a map's line (user_namespaces(7)): each is at most 2^32 - 1. */
@@ -78,6 +80,25 @@ static bool written_by_others(const struct profile_source *src, const struct sta
 	return (st->st_mode & S_IWGRP) != 0 && !group_is_private(src, st->st_gid);
 }
 
+/* Where there is an access control list the group bits are its mask, and say that somebody may
+ * write but not who (acl(5)). @fd, or @path when that is -1. */
+static int check_acl(int fd, const char *path, const char *what, const struct stat *st,
+		     struct err *err)
+{
+	ssize_t n;
+
+	if ((st->st_mode & S_IWGRP) == 0)
+		return 0;
+	n = fd >= 0 ? fgetxattr(fd, ACL_XATTR, NULL, 0) : lgetxattr(path, ACL_XATTR, NULL, 0);
+	/* ENOTSUP is the same number. */
+	if (n < 0 && (errno == ENODATA || errno == EOPNOTSUPP))
+		return 0;
+	return err_set(err, ERR_PROFILE, n < 0 ? errno : 0,
+		       "%s%s %s an access control list: remove it (setfacl -b) or take the group's "
+		       "right to write away",
+		       what, path, n < 0 ? "may have" : "has");
+}
+
 /* Inside a user namespace without root in its map the directories of the real root show
  * the overflow id. They cannot be told from those of an unmapped user, who then could only
  * exchange the file for another of the caller's own. */
@@ -89,8 +110,8 @@ static bool owner_is_unmapped(const struct stat *st)
 	       id_outside("/proc/self/uid_map", UNMAPPED_ID, &outside) == ID_UNMAPPED;
 }
 
-int trust_check_file(const struct profile_source *src, const char *name, const struct stat *st,
-		     struct err *err)
+int trust_check_file(const struct profile_source *src, const char *name, int fd,
+		     const struct stat *st, struct err *err)
 {
 	if (st->st_uid != src->uid && st->st_uid != 0)
 		return err_set(
@@ -102,7 +123,7 @@ int trust_check_file(const struct profile_source *src, const char *name, const s
 		return err_set(err, ERR_PROFILE, 0,
 			       "%s can be written by others (mode %04o): chmod go-w it", name,
 			       (unsigned)st->st_mode & 07777);
-	return 0;
+	return check_acl(fd, name, "", st, err);
 }
 
 static int check_dir(const struct profile_source *src, const char *dir, struct err *err)
@@ -130,7 +151,7 @@ static int check_dir(const struct profile_source *src, const char *dir, struct e
 			"directory %s above the profile can be written by others (mode %04o): "
 			"chmod go-w it, or move the profile",
 			dir, (unsigned)st.st_mode & 07777);
-	return 0;
+	return check_acl(-1, dir, "directory ", &st, err);
 }
 
 int trust_check_above(const struct profile_source *src, const char *real, const struct stat *st,

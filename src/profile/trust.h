@@ -9,8 +9,9 @@
 #include "base/macro.h"
 #include "profile/profile.h"
 
-/* trust_check_file() - owned by the caller or root, not writable by anyone else. */
-MUST_CHECK int trust_check_file(const struct profile_source *src, const char *name,
+/* trust_check_file() - owned by the caller or root, not writable by anyone else.
+ * @fd: the file, open for reading; @st: its status. */
+MUST_CHECK int trust_check_file(const struct profile_source *src, const char *name, int fd,
 				const struct stat *st, struct err *err);
 
 /* trust_check_above() - the same of each directory above @real (canonical), from the top down;

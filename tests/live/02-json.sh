@@ -103,6 +103,59 @@ json_is "$T/j" 'o["status"] == "denied"' "--status-fd on a denial"
 expect_rc 125 "--status-fd of a descriptor that is not open" ab --status-fd 77 -- true
 is "$(ab --status-fd 9 -- "$PROBE" fdlist 9>"$T/j")" "$(ab -- "$PROBE" fdlist)" "it does not reach the command"
 
+# --- one object, wherever it goes
+objects() { # FILE
+	wc -l <"$1"
+}
+wrong() { # DESCRIPTION ARGS...: 125, the object on descriptor 9
+	expect_rc 125 "$1" ab "${@:2}" 9>"$T/j"
+	is "$(objects "$T/j")" 1 "$1: one object"
+	json_is "$T/j" 'o["status"] == "failed" and o["rc"] == 125 and o["error"]["message"]' "$1: it says so"
+}
+wrong "a wrong option before --status-fd" --bogus --status-fd 9 -- true
+wrong "a wrong option after --status-fd=" --status-fd=9 --bogus -- true
+wrong "--status-fd given twice" --status-fd 9 --status-fd 9 -- true
+expect_rc 125 "--status-fd after --" ab --bogus -- true --status-fd 9 9>"$T/j"
+is "$(objects "$T/j")" 0 "is the command's"
+for form in --json --json=split --dry-run; do
+	expect_rc 125 "$form --status-fd 1" ab "$form" --status-fd 1 -- touch "$WS/ran"
+	[ "$form" = --dry-run ] || is "$(objects "$T/out")" 1 "$form --status-fd 1: one object"
+	json_is "$T/out" '"--status-fd 1 and --" in o["error"]["message"]' "$form --status-fd 1: it says why"
+done
+check_not "and nothing ran" test -e "$WS/ran"
+expect_rc 0 "--json and another descriptor" ab --json --status-fd 9 -- true 9>"$T/j"
+is "$(objects "$T/out"):$(objects "$T/j")" 1:1 "one object on each"
+j 0 --dry-run -p "$P" -- true
+json_is "$T/j" '"ops" in o or "mounts" in o' "--dry-run: the plan"
+is "$(objects "$T/j")" 1 "alone"
+j 120 --dry-run -p "$P" -a stranger -- true
+json_is "$T/j" 'o["status"] == "denied" and o["rc"] == 120' "--dry-run: a denial"
+j 121 --dry-run -p "$P" --workdir "$T/home" -- true
+json_is "$T/j" 'o["status"] == "denied" and o["rc"] == 121' "--dry-run: outside"
+j 125 --dry-run -p "$T/none.yaml" -- true
+json_is "$T/j" 'o["status"] == "failed" and o["error"]["message"]' "--dry-run: an error"
+is "$(objects "$T/j")" 1 "alone"
+
+# --- nowhere to write it
+lost() { # RC DESCRIPTION WHAT ARGS...: where the objects go is full
+	local rc=0 out=$T/out
+	case " ${*:4}" in *" --json"* | *" --dry-run"*) out=/dev/full ;; esac
+	ab "${@:4}" >"$out" 9>/dev/full 2>"$T/err" || rc=$?
+	is "$rc" "$1" "$2"
+	is "$(cat "$T/err")" "agentbox: the $3: No space left on device" "$2: one line"
+}
+lost 125 "--json to a full device" "result cannot be written to descriptor 1" --json -- true
+lost 3 "it keeps the command's status" "result cannot be written to descriptor 1" --json -- sh -c 'exit 3'
+lost 125 "--status-fd to a full device" "result cannot be written to descriptor 9" --status-fd 9 -- true
+lost 125 "--dry-run to a full device" "plan cannot be written to descriptor 1" --dry-run -- true
+lost 125 "--json --dry-run to a full device" "plan cannot be written to descriptor 1" --json --dry-run -- true
+rc=0
+ab --json --status-fd 9 -- true >/dev/full 9>"$T/j" 2>"$T/err" || rc=$?
+is "$rc" 125 "one of two is lost"
+json_is "$T/j" 'o["rc"] == 125 and o["exit_code"] == 0' "the other knows"
+rc=$( { ab --json -- true 2>"$T/err"; echo $? >"$T/rc"; } | true; cat "$T/rc")
+like "$rc" '^(0|125)$' "a reader that is gone ends nothing by a signal"
+
 # --- arguments that are no text
 j 0 -p "$P" -- echo $'\377'
 py - "$STATE" <<'PY' >"$T/out" 2>&1

@@ -72,6 +72,14 @@ out=$(env_of --env FOO) || rc=$?
 unlike "$out" 'FOO=' "--env does not beat deny"
 base_profile
 
+# --- all three in one run, and its status
+base_profile "env: {pass: [FOO, 'BA*'], set: {MADE: 'a b', EMPTY: ''}, deny: [BASH_ENV]}"
+expect_out "foo:bar:a b::hush" "pass, set and --env together" \
+	ab --env AWS_SECRET_ACCESS_KEY -- sh -c 'echo "$FOO:$BAR:$MADE:$EMPTY:$AWS_SECRET_ACCESS_KEY"'
+expect_rc 0 "with status 0" ab --env AWS_SECRET_ACCESS_KEY --env NOT_THERE -- true
+expect_rc 0 "as a plan" ab --dry-run --env AWS_SECRET_ACCESS_KEY -- true
+base_profile
+
 # --- nor on a command line (P98)
 base_profile "env: {pass: [FOO], set: {MADE: hush-hush-$CALLER}}"
 ab_start -- "$PROBE" sleep 20 "envtok-$CALLER-$$"

@@ -42,6 +42,33 @@ works "-pFILE in one word" run --state "$STATE" -p"$P" -- true
 works "--profile=FILE" run --state "$STATE" --profile="$P" -- true
 works "bundled flags" "${U[@]}" -iq -- true
 
+# --- twice: which was meant is not guessed
+twice() { # NAME ARGS...
+	says "option '--$1' is given twice: give it once" "${@:2}"
+}
+profile param <<E
+params: {workspace: {required: true}}
+sandbox: {roots: ['\${workspace}']}
+permissions: {agents: {me: allow}}
+E
+works "-w once" run --state "$STATE" -p "$P" -w "$WS" -- true
+twice workspace run --state "$STATE" -p "$P" -w "$WS" -w "$T/home" -- true
+base_profile
+twice workspace "${U[@]}" -w "$WS" -w "$T/home" -- true
+twice workspace "${U[@]}" -w "$WS" --workspace="$WS" -- true
+twice profile "${U[@]}" -p "$P" -- true
+twice state "${U[@]}" --state "$STATE" -- true
+twice timeout "${U[@]}" --timeout 1s --timeout 2s -- true
+twice quiet "${U[@]}" -qq -- true
+twice profile check -p "$P" -p "$P" read_file "$WS"
+twice state audit verify --state "$STATE" --state "$STATE"
+twice json doctor --json --json
+twice profile selftest -p "$P" -p "$P"
+works "--env twice" "${U[@]}" --env A --env B --env A -- true
+expect_rc 125 "--param twice" "$AGENTBOX" "${U[@]}" --param a=1 --param b=2 -- true
+unlike "$(cat "$T/err")" "given twice" "is not refused for being two"
+works "twice after --" "${U[@]}" -- true -w a -w b
+
 # --- the command
 nocommand="no command: write it after --, or as -c STRING"
 says "$nocommand" "${U[@]}"
@@ -66,6 +93,8 @@ for v in x -1 0 '' 99 1x 99999999999 3.0; do
 	says "--status-fd '$v' is no open descriptor" "${U[@]}" --status-fd="$v" -- true
 done
 works "--status-fd" "${U[@]}" --status-fd 2 -- true
+says "--status-fd '7' cannot be written to" "${U[@]}" --status-fd 7 -- true 7</dev/null
+works "--status-fd 1" "${U[@]}" --status-fd 1 -- true
 expect_rc 125 "--json=yes" "$AGENTBOX" "${U[@]}" --json=yes -- true
 is "$(cat "$T/err")" "agentbox: --json=yes: the only form is --json=split" "is no form of it"
 works "--json=split" "${U[@]}" --json=split -- true

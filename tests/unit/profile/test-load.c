@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -140,6 +141,48 @@ static void test_modes(struct place *pl)
 	(void)load(pl, in(pl, "open/in/p.yaml"), "/open/in above the profile can be written");
 	must(chmod(in(pl, "open/in"), 0755));
 	must(chmod(in(pl, "open"), 0755));
+}
+
+/* acl(5) as the kernel stores it (linux/posix_acl_xattr.h): version 2, then tag, rights and id of
+ * each entry, little endian. Owner rwx, one user rwx, group rx, mask rwx, others rx. */
+static const unsigned char acl[] = {
+	2, 0,    0,    0,    0x01, 0,    7,    0, 0xff, 0xff, 0xff, 0xff, 0x02, 0,    7,
+	0, 0x93, 0x10, 0,    0,    0x04, 0,    5, 0,    0xff, 0xff, 0xff, 0xff, 0x10, 0,
+	7, 0,    0xff, 0xff, 0xff, 0xff, 0x20, 0, 5,    0,    0xff, 0xff, 0xff, 0xff,
+};
+
+static void test_acl(struct place *pl)
+{
+	static const char has[] = "has an access control list: remove it (setfacl -b)";
+	const char *file = in(pl, "listed/p.yaml");
+	const char *dir = in(pl, "listed");
+
+	/* Only there can the group be the caller's private one. */
+	if (getuid() != getgid()) {
+		tap_skip(pl->t, "access control lists", "uid and gid differ");
+		return;
+	}
+	must(mkdir(dir, 0755));
+	put(pl, "listed/p.yaml", TEXT, strlen(TEXT), 0664);
+	must(chmod(dir, 0775));
+	(void)load(pl, file, NULL);
+	if (setxattr(file, "system.posix_acl_access", acl, sizeof(acl), 0) != 0) {
+		tap_skip(pl->t, "access control lists", strerror(errno));
+		return;
+	}
+	(void)load(pl, file, has);
+	/* The mask is the group's right to write: without it the list grants none. */
+	must(chmod(file, 0644));
+	(void)load(pl, file, NULL);
+	must(chmod(file, 0664));
+	(void)load(pl, file, has);
+	must(removexattr(file, "system.posix_acl_access"));
+	must(chmod(file, 0664));
+	(void)load(pl, file, NULL);
+	must(setxattr(dir, "system.posix_acl_access", acl, sizeof(acl), 0));
+	(void)load(pl, file, "/listed has an access control list");
+	must(chmod(dir, 0755));
+	(void)load(pl, file, NULL);
 }
 
 static void test_owners(struct place *pl)
@@ -340,6 +383,7 @@ int main(void)
 	test_kinds(&pl);
 	test_sizes(&pl);
 	test_modes(&pl);
+	test_acl(&pl);
 	test_owners(&pl);
 	test_facts(&pl);
 	test_fds(&pl);
