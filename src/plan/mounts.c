@@ -291,8 +291,82 @@ static void build_added(struct plan_builder *b)
 	}
 }
 
+/* Directories that are bound onto themselves, sorted. */
+struct pins {
+	ARRAY_OF(const char *) set;
+};
+
+static bool pin_is_new(struct plan_builder *b, struct pins *pins, const char *dir)
+{
+	size_t low = 0;
+	size_t high = pins->set.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int r = strcmp(pins->set.v[mid], dir);
+
+		if (r == 0)
+			return false;
+		if (r < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	(void)array_push(b->scratch, &pins->set);
+	memmove(&pins->set.v[low + 1], &pins->set.v[low],
+		(pins->set.n - 1 - low) * sizeof(*pins->set.v));
+	pins->set.v[low] = dir;
+	return true;
+}
+
+/* Every directory between a writable root and what is mounted in it is bound onto itself: a
+ * mountpoint cannot be renamed away, which would leave the name free for something else. */
+static void build_pins(struct plan_builder *b, struct pins *pins, const char *root_at,
+		       const char *at)
+{
+	const char *rest = path_rest(root_at, at);
+
+	for (const char *slash = strchr(rest, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+		const char *dir = arena_strndup(b->scratch, at, (size_t)(slash - at));
+
+		if (pin_is_new(b, pins, dir))
+			op_bind(b, dir, dir, attrs_rw(b));
+	}
+}
+
+/* The narrowest root that holds this one; SIZE_MAX when none does. */
+static size_t root_holder(const struct plan_builder *b, size_t self)
+{
+	const struct facts *f = b->rq->facts;
+	const char *at = f->roots.v[self].root->at;
+	size_t best = SIZE_MAX;
+	size_t depth = 0;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		const char *other = f->roots.v[i].root->at;
+
+		if (i == self || !root_is_mounted(b, i) || strcmp(other, at) == 0 ||
+		    !path_covers(other, at) || path_depth(other) <= depth)
+			continue;
+		best = i;
+		depth = path_depth(other);
+	}
+	return best;
+}
+
+/* Only the narrowest one's directories: those above it were pinned when it was mounted, and in a
+ * read-only one nothing is renamed. Before the mount: a pin shows nothing that is mounted below. */
+static void build_root_pins(struct plan_builder *b, struct pins *pins, size_t root)
+{
+	const struct facts *f = b->rq->facts;
+	size_t holder = root_holder(b, root);
+
+	if (holder != SIZE_MAX && b->rq->access[holder].write)
+		build_pins(b, pins, f->roots.v[holder].root->at, f->roots.v[root].root->at);
+}
+
 /* Outer roots before those inside them. */
-static void build_roots(struct plan_builder *b)
+static void build_roots(struct plan_builder *b, struct pins *pins)
 {
 	const struct facts *f = b->rq->facts;
 	size_t deepest = 0;
@@ -309,6 +383,7 @@ static void build_roots(struct plan_builder *b)
 			if (path_depth(r->root->at) != depth || !root_is_mounted(b, i))
 				continue;
 			build_mountpoint(b, i, r->root->at, S_ISDIR(r->object.mode));
+			build_root_pins(b, pins, i);
 			op_tree(b, r->root->at, &r->object,
 				b->rq->access[i].write ? attrs_rw(b) : ATTRS_RO,
 				b->rq->root_trees == NULL ? -1 : b->rq->root_trees[i]);
@@ -377,33 +452,9 @@ static void build_loaders(struct plan_builder *b)
 	}
 }
 
-struct pins {
-	ARRAY_OF(const char *) set;
-};
-
-/* Every directory between a writable root and a guarded entry is bound onto itself: a mountpoint
- * cannot be renamed away, which would leave the name free for something else. */
-static void build_pins(struct plan_builder *b, struct pins *pins, const struct guard *g)
-{
-	const char *rest = path_rest(g->root_at, g->at);
-
-	for (const char *slash = strchr(rest, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		const char *dir = arena_strndup(b->scratch, g->at, (size_t)(slash - g->at));
-		bool have = false;
-
-		for (size_t i = 0; i < pins->set.n; i++)
-			have = have || strcmp(pins->set.v[i], dir) == 0;
-		if (have)
-			continue;
-		op_bind(b, dir, dir, attrs_rw(b));
-		*array_push(b->scratch, &pins->set) = dir;
-	}
-}
-
-static void build_guards(struct plan_builder *b)
+static void build_guards(struct plan_builder *b, struct pins *pins)
 {
 	const struct resolved *r = b->rq->resolved;
-	struct pins pins = { 0 };
 
 	for (size_t i = 0; i < r->guards.n; i++) {
 		const struct guard *g = &r->guards.v[i];
@@ -411,7 +462,7 @@ static void build_guards(struct plan_builder *b)
 		struct plan_op *op;
 
 		if (g->root_writable)
-			build_pins(b, &pins, g);
+			build_pins(b, pins, g->root_at, g->at);
 		if (g->kind == GUARD_HIDE)
 			from = g->is_dir ? STAGE_MASK_DIR : STAGE_MASK;
 		op = op_bind(b, from, g->at, g->kind == GUARD_HIDE ? ATTRS_DATA : ATTRS_RO);
@@ -454,15 +505,17 @@ static void build_proc(struct plan_builder *b)
 
 void plan_mounts_build(struct plan_builder *b)
 {
+	struct pins pins = { 0 };
+
 	build_stage(b);
 	build_base(b);
 	build_scratch(b);
 	build_dev(b);
 	build_added(b);
 	build_lent_devices(b);
-	build_roots(b);
+	build_roots(b, &pins);
 	build_lent_sockets(b);
 	build_loaders(b);
-	build_guards(b);
+	build_guards(b, &pins);
 	build_proc(b);
 }

@@ -191,9 +191,13 @@ static int scan_entry(struct scan *s, int fd, const char *rel, const struct dire
 	sub = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (sub >= 0)
 		return scan_dir(s, sub, e->d_name);
-	/* Gone, replaced, or closed to the caller, as whom the programs run. */
-	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES ? 0
-											: -errno;
+	/* Closed to the caller, as whom the programs run: they know names in it, or open it. */
+	if (errno == EACCES) {
+		*array_push(s->arena, s->found) = arena_strdup(s->arena, e->d_name);
+		return 0;
+	}
+	/* Gone, or replaced. */
+	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
 }
 
 static int scan_dir(struct scan *s, int fd, const char *rel)

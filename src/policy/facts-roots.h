@@ -53,7 +53,8 @@ MUST_CHECK int facts_grants_gather(struct arena *a, const struct facts_input *in
 typedef ARRAY_OF(const char *) facts_names_found;
 
 /* facts_sockets_find() - sockets and FIFOs in an open directory and in its directories, relative
- * to it. 0, -E2BIG with more than 262144 names there, or -errno. */
+ * to it, and those of its directories that cannot be listed. 0, -E2BIG with more than 262144 names
+ * there, or -errno. */
 MUST_CHECK int facts_sockets_find(struct arena *a, int dirfd, facts_names_found *ret);
 
 struct facts_names {

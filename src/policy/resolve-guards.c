@@ -12,6 +12,9 @@
 #include "policy/facts-roots.h"
 #include "policy/resolve.h"
 
+/* Each is a mount, in every run; programs can make the entries that need one. */
+#define GUARDS_MAX 4096
+
 struct guards {
 	struct arena *arena;
 	const struct resolve_input *in;
@@ -147,6 +150,20 @@ static int guard_dir_traps(struct guards *g, size_t root, const char *name, stru
 	return 0;
 }
 
+/* Before they are looked at: settling and mounting are what costs. */
+static int guards_limit(const struct guards *g, size_t more, struct err *err)
+{
+	size_t n = g->ret->guards.n + more;
+
+	if (n <= GUARDS_MAX)
+		return 0;
+	return err_set(
+		err, ERR_HOST, 0,
+		"%zu entries of the roots would need a mask each, more than %d: remove those "
+		"that a run left there (FIFOs, sockets, names of 'protect')",
+		n, GUARDS_MAX);
+}
+
 static bool is_lent(const struct guards *g, const char *at)
 {
 	const struct facts *f = g->in->facts;
@@ -156,6 +173,25 @@ static bool is_lent(const struct guards *g, const char *at)
 			return true;
 	}
 	return false;
+}
+
+/* What would be masked with a directory that cannot be listed; NULL when nothing would. */
+static const char *granted_below(const struct guards *g, const char *at)
+{
+	const struct facts *f = g->in->facts;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		const char *root = f->roots.v[i].root->at;
+
+		if (f->roots.v[i].present && g->in->access[i].read && strcmp(root, at) != 0 &&
+		    path_covers(at, root))
+			return root;
+	}
+	for (size_t i = 0; i < f->lent_sockets.n; i++) {
+		if (path_covers(at, f->lent_sockets.v[i].at))
+			return f->lent_sockets.v[i].at;
+	}
+	return NULL;
 }
 
 /* A socket or a FIFO is a way to a process outside, and a read-only mount does not close it. */
@@ -174,9 +210,21 @@ static int guard_sockets(struct guards *g, size_t root, struct err *err)
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "looking for sockets at the top of root '%s'",
 			       fr->root->path);
+	if (guards_limit(g, found.n, err) != 0)
+		return -1;
 	for (size_t i = 0; i < found.n; i++) {
-		if (!is_lent(g, path_join(g->arena, fr->root->at, found.v[i])) &&
-		    guard_entry(g, root, found.v[i], GUARD_HIDE, err) != 0)
+		const char *at = path_join(g->arena, fr->root->at, found.v[i]);
+		const char *granted;
+
+		if (is_lent(g, at) || guard_is_shadowed(g, root, at))
+			continue;
+		granted = granted_below(g, at);
+		if (granted != NULL)
+			return err_set(err, ERR_HOST, 0,
+				       "%s cannot be listed, so sockets in it cannot be found, and "
+				       "it cannot be masked with %s in it: chmod u+rx it",
+				       at, granted);
+		if (guard_entry(g, root, found.v[i], GUARD_HIDE, err) != 0)
 			return -1;
 	}
 	return 0;
@@ -241,10 +289,33 @@ static int guard_control(struct guards *g, const char *real, enum guard_kind kin
 	return 0;
 }
 
+/* By its other names the file may lie anywhere on its file system. */
+static bool shares_device(const struct guards *g, dev_t dev)
+{
+	const struct facts *f = g->in->facts;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		const struct file_id *id = &f->roots.v[i].object.id;
+
+		if (f->roots.v[i].present && g->in->access[i].read &&
+		    makedev(id->dev_major, id->dev_minor) == dev)
+			return true;
+	}
+	return false;
+}
+
 static int guard_profile(struct guards *g, const struct profile_file *file, struct err *err)
 {
 	bool found = false;
 
+	/* The caller's own: what an ordinary one cannot link, others have linked (a package). */
+	if (file->nlink > 1 && file->uid == g->in->facts->caller.uid && shares_device(g, file->dev))
+		return err_set(
+			err, ERR_PROFILE, 0,
+			"%s has %lu names (hard links), and a root lies on the same file "
+			"system: it cannot be hidden there by a name that is not known; copy "
+			"it",
+			file->name, (unsigned long)file->nlink);
 	if (file->real == NULL)
 		return 0;
 	if (guard_control(g, file->real, GUARD_HIDE, &found, err) != 0)
@@ -257,18 +328,38 @@ static int guard_profile(struct guards *g, const struct profile_file *file, stru
 	return 0;
 }
 
+/* A slash is the lowest: a directory, all that is in it, and then its neighbours. */
+static int byte_rank(unsigned char c)
+{
+	return c == '\0' ? 0 : c == '/' ? 1 : c + 1;
+}
+
 static int guard_order(const void *a, const void *b)
 {
 	const struct guard *x = a;
 	const struct guard *y = b;
-	int r = strcmp(x->at, y->at);
+	size_t i = 0;
 
-	return r != 0 ? r : (int)x->kind - (int)y->kind;
+	while (x->at[i] != '\0' && x->at[i] == y->at[i])
+		i++;
+	if (x->at[i] == y->at[i])
+		return (int)x->kind - (int)y->kind;
+	return byte_rank((unsigned char)x->at[i]) - byte_rank((unsigned char)y->at[i]);
 }
 
-/* Sorted, parents come first; then whatever an earlier one already covers is dropped. */
-static void guards_settle(struct resolved *ret)
+static bool guard_covers(const struct guard *o, const struct guard *g)
 {
+	if (strcmp(o->at, g->at) == 0)
+		return true;
+	return o->is_dir && (o->kind == GUARD_HIDE || g->kind == GUARD_FREEZE);
+}
+
+/* Whatever an earlier one already covers is dropped. In this order the ancestors of an entry are
+ * those of the one before it, and that one. */
+static void guards_settle(struct arena *a, struct resolved *ret)
+{
+	size_t *chain = arena_array(a, ret->guards.n, sizeof(*chain));
+	size_t depth = 0;
 	size_t kept = 0;
 
 	if (ret->guards.n > 1)
@@ -277,18 +368,43 @@ static void guards_settle(struct resolved *ret)
 		struct guard *g = &ret->guards.v[i];
 		bool covered = false;
 
-		for (size_t k = 0; k < kept && !covered; k++) {
-			const struct guard *o = &ret->guards.v[k];
-
-			if (strcmp(o->at, g->at) == 0)
-				covered = true;
-			else if (o->is_dir && path_covers(o->at, g->at))
-				covered = o->kind == GUARD_HIDE || g->kind == GUARD_FREEZE;
-		}
-		if (!covered)
-			ret->guards.v[kept++] = *g;
+		while (depth > 0 && !path_covers(ret->guards.v[chain[depth - 1]].at, g->at))
+			depth--;
+		for (size_t k = 0; k < depth && !covered; k++)
+			covered = guard_covers(&ret->guards.v[chain[k]], g);
+		if (covered)
+			continue;
+		ret->guards.v[kept] = *g;
+		chain[depth++] = kept++;
 	}
 	ret->guards.n = kept;
+}
+
+/* One directory by two names is as writable as by the more writable one: the profile says two
+ * things of it, and one of them would not hold. */
+static int check_twins(const struct resolve_input *in, struct err *err)
+{
+	const struct facts *f = in->facts;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		const struct facts_root *x = &f->roots.v[i];
+
+		for (size_t k = 0; k < i && x->present && in->access[i].read; k++) {
+			const struct facts_root *y = &f->roots.v[k];
+
+			if (!y->present || !in->access[k].read ||
+			    in->access[i].write == in->access[k].write ||
+			    !file_id_same(&x->object.id, &y->object.id))
+				continue;
+			return err_set_at(err, ERR_PROFILE, x->root->pos.file, x->root->pos.line,
+					  x->root->pos.col,
+					  "root '%s' is the same as '%s' (line %u, column %u), and "
+					  "only one of them is writable: grant one, or both alike",
+					  x->root->path, y->root->path, y->root->pos.line,
+					  y->root->pos.col);
+		}
+	}
+	return 0;
 }
 
 int resolve_guards(struct arena *a, const struct resolve_input *in, struct resolved *ret,
@@ -298,11 +414,13 @@ int resolve_guards(struct arena *a, const struct resolve_input *in, struct resol
 	const struct facts *f = in->facts;
 	bool found = false;
 
+	if (check_twins(in, err) != 0)
+		return -1;
 	for (size_t i = 0; i < f->roots.n; i++) {
 		const struct facts_root *fr = &f->roots.v[i];
 
 		if (fr->present && in->access[i].read && S_ISDIR(fr->object.mode) &&
-		    (guard_root(&g, i, err) != 0 ||
+		    (guard_root(&g, i, err) != 0 || guards_limit(&g, 0, err) != 0 ||
 		     (in->profile->sandbox.unix_sockets == PROFILE_UNIX_PRIVATE &&
 		      guard_sockets(&g, i, err) != 0)))
 			return -1;
@@ -313,6 +431,8 @@ int resolve_guards(struct arena *a, const struct resolve_input *in, struct resol
 	}
 	if (guard_control(&g, f->self.path, GUARD_FREEZE, &found, err) != 0)
 		return -1;
-	guards_settle(ret);
+	if (guards_limit(&g, 0, err) != 0)
+		return -1;
+	guards_settle(a, ret);
 	return 0;
 }

@@ -62,6 +62,36 @@ static bool is_writable(struct programs *p, struct view_target *t)
 	return false;
 }
 
+/* A file of a root that has other names, where one of them may lie in a writable root: a hard link
+ * never leaves its file system. What an ordinary caller owns in the base is no better. */
+static bool is_linked(const struct programs *p, const struct view_target *t)
+{
+	const struct facts *f = p->in->facts;
+	const struct file_id *id = &t->object.id;
+
+	if (t->object.nlink <= 1 || (t->node->kind != VIEW_ROOT &&
+				     (f->caller.kernel_root || t->object.uid != f->caller.uid)))
+		return false;
+	for (size_t i = 0; i < f->roots.n; i++) {
+		const struct file_id *root = &f->roots.v[i].object.id;
+
+		if (f->roots.v[i].present && p->in->access[i].read && p->in->access[i].write &&
+		    root->dev_major == id->dev_major && root->dev_minor == id->dev_minor)
+			return true;
+	}
+	return false;
+}
+
+static int fail_linked(const struct programs *p, const struct view_target *t)
+{
+	return fail_at(p,
+		       arena_printf(p->arena,
+				    "has %u names (hard links): copy it, or a program may write "
+				    "to it by another one",
+				    t->object.nlink),
+		       t->path);
+}
+
 static int reopen(int fd)
 {
 	char link[64];
@@ -137,7 +167,9 @@ static int program_add(struct programs *p, struct view_target *t, int via)
 		return 0;
 	if (view_resolve(p->arena, p->in->view, interp, &next) == VIEW_FOUND &&
 	    next.object.fd >= 0 && S_ISREG(next.object.mode) && !is_writable(p, &next)) {
-		if (kind == INTERP_ELF)
+		if (is_linked(p, &next))
+			r = fail_linked(p, &next);
+		else if (kind == INTERP_ELF)
 			r = loader_add(p, &next);
 		else if (via < SCRIPTS_MAX)
 			r = program_add(p, &next, via + 1);
@@ -155,7 +187,9 @@ static int path_add(struct programs *p, const char *path)
 	if (view_resolve(p->arena, p->in->view, path, &t) == VIEW_FOUND && t.object.fd >= 0 &&
 	    S_ISREG(t.object.mode) && (t.object.mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0) {
 		if (!is_writable(p, &t))
-			r = program_add(p, &t, 0) != 0 ? -1 : 1;
+			r = is_linked(p, &t)             ? fail_linked(p, &t)
+			    : program_add(p, &t, 0) != 0 ? -1
+							 : 1;
 		else if (!p->entry->is_pattern)
 			r = fail_at(p,
 				    "lies where programs may write, and nothing is executed from "

@@ -43,7 +43,7 @@ struct resolved {
 	ARRAY_OF(struct resolved_program)
 	programs; /* with sandbox.any_command: empty, and no limit */
 	ARRAY_OF(struct resolved_loader) loaders;
-	ARRAY_OF(struct guard) guards; /* sorted, parents first; none below a hidden directory */
+	ARRAY_OF(struct guard) guards; /* each after its parents; none below a hidden directory */
 	const char *workdir;           /* virtual path, exists in the view */
 	const char *exe;           /* path for execve; NULL: a bare name that PATH does not have */
 	bool unlisted;             /* the executable is none of the profile's commands */
@@ -71,14 +71,16 @@ MUST_CHECK int resolve_command(struct arena *a, const struct resolve_input *in,
 			       struct resolved *ret, struct err *err);
 
 /* resolve_programs() - the files that the profile's commands name, and what those need to start.
- * ERR_HOST without Landlock; ERR_PROFILE for a file that programs may write to. */
+ * ERR_HOST without Landlock; ERR_PROFILE for a file that programs may write to,
+ * or could by another name of it. */
 MUST_CHECK int resolve_programs(struct arena *a, const struct resolve_input *in,
 				struct resolved *ret, struct err *err);
 /* resolve_is_listed() - is it one of them, as a command of its own? */
 bool resolve_is_listed(const struct resolved *r, const struct file_id *id);
 
 /* resolve_guards() - traps at the top of each granted root, and agentbox's own files that lie in
- * one. ERR_PROFILE when a file of the control plane cannot be hidden. */
+ * one. ERR_PROFILE when a file of the control plane cannot be hidden, or two roots are the same
+ * directory with different rights; ERR_HOST when more than 4096 entries need a guard. */
 MUST_CHECK int resolve_guards(struct arena *a, const struct resolve_input *in, struct resolved *ret,
 			      struct err *err);
 

@@ -134,6 +134,7 @@ static int open_source(struct arena *a, const struct profile_source *src, struct
 	o->file.dev = st.st_dev;
 	o->file.ino = st.st_ino;
 	o->file.nlink = st.st_nlink;
+	o->file.uid = st.st_uid;
 	return 0;
 }
 

@@ -192,6 +192,7 @@ struct profile_file {
 	dev_t dev;
 	ino_t ino;
 	nlink_t nlink;
+	uid_t uid; /* its owner */
 	char sha256[SHA256_HEX_SIZE];
 };
 

@@ -71,6 +71,43 @@ YAML
 inside EROFS "whatever the order in the file" write "$WS/in/o2" x
 inside Y "as before (control)" write "$WS/in/deep/o2" x
 
+# --- nested two levels deep and more: the directories between are held too
+mkdir -p "$WS/vendor/x/lib" "$WS/other/x"
+echo good >"$WS/vendor/x/lib/f"
+profile deep <<YAML
+sandbox: {roots: [{path: "$WS", mode: rw}, {path: "$WS/vendor/x/lib", mode: ro}, {path: "$T/bin", mode: ro}]}
+permissions: {agents: {me: allow}}
+YAML
+inside EBUSY "the directory above it cannot be moved away" rename "$WS/vendor" "$WS/old"
+inside EBUSY "nor the one between" rename "$WS/vendor/x" "$WS/vendor/old"
+inside Y "another one can (control)" rename "$WS/other" "$WS/other2"
+inside Y "and what is in one of them is written" write "$WS/vendor/x/new" x
+ab -- sh -c 'mv vendor old; mkdir -p vendor/x/lib; echo EVIL >vendor/x/lib/f' >/dev/null 2>&1
+is "$(cat "$WS/vendor/x/lib/f")" good "the read-only root is the one that was there"
+rm -rf "$WS/vendor" "$WS/other2"
+
+# --- one directory by two names
+mkdir "$T/twin"
+for m in "rw ro 125" "ro rw 125" "rw rw 0" "ro ro 0"; do
+	read -r m1 m2 want <<<"$m"
+	profile twin <<YAML
+sandbox: {roots: [{path: "$T/twin", at: /one, mode: $m1}, {path: "$T/twin", at: /two, mode: $m2}, {path: "$T/bin", mode: ro}]}
+permissions: {agents: {me: allow}}
+YAML
+	expect_rc "$want" "one directory as $m1 and as $m2" ab -- true
+	[ "$want" = 0 ] || like "$(cat "$T/err")" 'twin\.yaml:1:[0-9]+: .*line 1, column' "names both"
+done
+
+# --- a profile with two names
+base_profile
+cp "$T/base.yaml" "$T/linked.yaml"
+P=$T/linked.yaml
+expect_rc 0 "a profile with one name (control)" ab -- true
+ln "$T/linked.yaml" "$WS/not-a-profile"
+expect_rc 125 "with another one that lies in the root" ab -- true
+like "$(cat "$T/err")" '2 names .*copy it' "and says why"
+rm -f "$WS/not-a-profile"
+
 # --- at another place
 mkdir "$T/else"
 profile at <<YAML

@@ -141,6 +141,13 @@ list "\"$WS/tool\""
 expect_rc 125 "a file that programs may write to" ab -- "$WS/tool"
 like "$(cat "$T/err")" 'lies where programs may write' "and says why"
 rm -f "$WS/tool"
+cp /bin/true "$T/bin/linked"
+list "\"$T/bin/linked\""
+expect_rc 0 "a file of a read-only root (control)" ab -- "$T/bin/linked"
+ln "$T/bin/linked" "$WS/other-name"
+expect_rc 125 "one with another name in a writable one" ab -- "$T/bin/linked"
+like "$(cat "$T/err")" 'base.yaml:[0-9]+:[0-9]+: .*has 2 names \(hard links\): copy it' "and says why"
+rm -f "$WS/other-name" "$T/bin/linked"
 base_profile $'commands: [ls]\nallowed_commands: [ls]'
 expect_rc 125 "two spellings" ab -- ls
 base_profile "allowed_commands: [ls]"

@@ -73,6 +73,17 @@ done
 inside N "a masked one cannot be removed" unlink "$WS/docker.sock"
 inside N "nor its directory moved" rename "$WS/d" "$WS/d2"
 check "the host has it" test -S "$WS/docker.sock"
+# A directory that a first run closed for listing, to open it again in the second.
+mkdir "$WS/shut" "$WS/other"
+serve "$WS/shut/s.sock"
+chmod 300 "$WS/shut" "$WS/other"
+outside Y "a socket in a directory that cannot be listed" connect-unix "$WS/shut/s.sock"
+inside N "a socket in a directory that cannot be listed" connect-unix "$WS/shut/s.sock"
+ab -- chmod 700 "$WS/shut" >/dev/null 2>&1
+inside N "nor once it is open again" connect-unix "$WS/shut/s.sock"
+chmod 700 "$WS/other"
+inside Y "a directory that can be (control)" write "$WS/other/f" x
+chmod 700 "$WS/shut"
 expect_rc 0 "programs make and use their own" ab -- "$PYTHON" -I -c 'import os, socket
 for p in ("own.sock", "/tmp/own.sock"):
     s, c = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)

@@ -55,6 +55,11 @@ static const struct golden cases[] = {
 	  "sandbox: {roots: [{path: /data/deep, at: /w/a/b, mode: ro}, {path: /w, mode: rw},\n"
 	  "  {path: /other, at: /n/m, mode: rw}]}\n" ALL,
 	  { 0 } },
+	{ "nested-deep",
+	  "sandbox: {roots: [{path: /w, mode: rw}, {path: /w/vendor/x/lib, mode: ro},\n"
+	  "  {path: /w/vendor/y, mode: ro}, {path: /w/vendor/y/in/er, mode: rw},\n"
+	  "  {path: /w/a/b/c, mode: rw}, {path: /w/a/b/c/d/e, mode: ro}]}\n" ALL,
+	  { .guards = guards } },
 	{ "root-below-tmp",
 	  "sandbox: {roots: [{path: /tmp/x/proj, mode: rw}, {path: /h, at: /home/agent/h, mode: "
 	  "ro},"

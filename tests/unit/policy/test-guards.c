@@ -252,7 +252,8 @@ static void file_add(struct world *w, const char *rel, nlink_t nlink)
 				    .real = world_path(w, rel),
 				    .dev = st.st_dev,
 				    .ino = st.st_ino,
-				    .nlink = nlink };
+				    .nlink = nlink,
+				    .uid = getuid() };
 	w->profile = p;
 }
 
@@ -263,11 +264,11 @@ static void test_profile(struct tap *t)
 	world_open(&w);
 	world_file(&w, "w/conf/p.yaml", 0600);
 	world_file(&w, "elsewhere/q.yaml", 0600);
-	world_roots(&w, "{path: '@/w', at: /w}, {path: '@/w', at: /again, mode: ro}");
+	world_roots(&w, "{path: '@/w', at: /w}, {path: '@/w', at: /again}");
 	file_add(&w, "w/conf/p.yaml", 1);
-	file_add(&w, "elsewhere/q.yaml", 5);
+	file_add(&w, "elsewhere/q.yaml", 1);
 	world_facts(&w);
-	tap_str(t, guards_text(&w), "hide /again/conf/p.yaml\nhide ! /w/conf/p.yaml\n",
+	tap_str(t, guards_text(&w), "hide ! /again/conf/p.yaml\nhide ! /w/conf/p.yaml\n",
 		"a profile in a root is hidden under each of its names; one outside is not");
 	world_close(&w);
 	world_open(&w);
@@ -298,13 +299,185 @@ static void test_profile(struct tap *t)
 	world_close(&w);
 }
 
+/* The profile of an ordinary caller, whose other name may lie in the root. */
+static void test_profile_links(struct tap *t)
+{
+	static const struct {
+		const char *what;
+		nlink_t nlink;
+		bool mine, same_device, is_refused;
+	} rows[] = {
+		{ "one name", 1, true, true, false },
+		{ "two names, and a root on that file system", 2, true, true, true },
+		{ "two names elsewhere", 2, true, false, false },
+		{ "somebody else's", 2, false, true, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct profile_file *f;
+		const char *text;
+		struct world w;
+
+		world_open(&w);
+		world_mkdir(&w, "w");
+		world_file(&w, "else/p.yaml", 0600);
+		world_roots(&w, "{path: '@/w', at: /w, mode: ro}");
+		file_add(&w, "else/p.yaml", rows[i].nlink);
+		world_facts(&w);
+		f = &((struct profile *)(uintptr_t)w.profile)->files.v[0];
+		f->uid += !rows[i].mine;
+		f->dev += !rows[i].same_device;
+		text = guards_text(&w);
+		tap_ok(t, (strstr(text, "2 names (hard links)") != NULL) == rows[i].is_refused,
+		       "%s", rows[i].what);
+		tap_ok(t, rows[i].is_refused || text[0] == '\0', "%s", text);
+		world_close(&w);
+	}
+}
+
+static void test_twins(struct tap *t)
+{
+	static const struct {
+		const char *what, *roots;
+		bool is_refused;
+	} rows[] = {
+		{ "one directory, writable and not",
+		  "{path: '@/w', at: /w, mode: rw}, {path: '@/w', at: /r, mode: ro}", true },
+		{ "by a link", "{path: '@/l', at: /r, mode: ro}, {path: '@/w', at: /w, mode: rw}",
+		  true },
+		{ "twice writable",
+		  "{path: '@/w', at: /w, mode: rw}, {path: '@/w', at: /r, mode: rw}", false },
+		{ "twice read-only",
+		  "{path: '@/w', at: /w, mode: ro}, {path: '@/w', at: /r, mode: ro}", false },
+		{ "two directories",
+		  "{path: '@/w', at: /w, mode: rw}, {path: '@/x', at: /r, mode: ro}", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct resolved r;
+		struct err err;
+		struct world w;
+		int rc;
+
+		world_open(&w);
+		world_mkdir(&w, "w");
+		world_mkdir(&w, "x");
+		world_link(&w, "w", "l");
+		world_roots(&w, rows[i].roots);
+		world_facts(&w);
+		rc = guards(&w, &r, &err);
+		tap_int(t, rc, rows[i].is_refused ? -1 : 0, rows[i].what);
+		tap_ok(t,
+		       !rows[i].is_refused || (err.code == ERR_PROFILE && err.line == 1 &&
+					       strstr(err.msg, "(line 1, column ") != NULL),
+		       "with both positions");
+		world_close(&w);
+	}
+}
+
+static void fifos_add(struct world *w, unsigned from, unsigned to)
+{
+	for (unsigned i = from; i < to; i++) {
+		if (mkfifo(world_path(w, arena_printf(&w->arena, "w/d/%u", i)), 0600) != 0)
+			abort();
+	}
+}
+
+static void test_limit(struct tap *t)
+{
+	struct resolved r;
+	struct err err;
+	struct world w;
+
+	world_open(&w);
+	world_mkdir(&w, "w/d");
+	world_roots(&w, "{path: '@/w', at: /w}");
+	world_facts(&w);
+	fifos_add(&w, 0, 4096);
+	tap_int(t, guards(&w, &r, &err), 0, "4096 planted FIFOs");
+	tap_int(t, (long long)r.guards.n, 4096, "are 4096 masks");
+	fifos_add(&w, 4096, 4097);
+	tap_int(t, guards(&w, &r, &err), -1, "one more is too many");
+	tap_ok(t, err.code == ERR_HOST && strstr(err.msg, "4097 entries") != NULL, "%s", err.msg);
+	world_close(&w);
+	world_open(&w);
+	for (unsigned i = 0; i < 4097; i++)
+		world_file(&w, arena_printf(&w.arena, "w/.env.%u", i), 0600);
+	world_roots(&w, "{path: '@/w', at: /w}");
+	world_facts(&w);
+	tap_int(t, guards(&w, &r, &err), -1, "the same of protected names");
+	world_close(&w);
+}
+
+/* Neighbours that sort between a directory and what is in it. */
+static void test_order(struct tap *t)
+{
+	struct world w;
+
+	world_open(&w);
+	world_file(&w, "w/.env/x", 0600);
+	world_mkdir(&w, "w/.env-a");
+	world_mkdir(&w, "w/.env\001");
+	world_link(&w, ".env/x", "w/.npmrc");
+	world_parse(&w, "sandbox: {roots: [{path: '@/w', at: /w}], protect: {hide: ['.env*']}}\n"
+			"permissions: {agents: {me: allow}}\n");
+	world_facts(&w);
+	tap_str(t, guards_text(&w),
+		"hide d ! /w/.env\n"
+		"hide d ! /w/.env\001\n"
+		"hide d ! /w/.env-a\n"
+		"freeze l ! /w/.npmrc < /w/.env/x\n",
+		"what is in a hidden directory is dropped");
+	world_close(&w);
+}
+
+/* A directory that the caller may not list; root may, so as somebody else. */
+static void test_unlistable(struct tap *t)
+{
+	const char *text;
+	struct world w;
+
+	world_open(&w);
+	world_mkdir(&w, "w/open");
+	world_mkdir(&w, "w/shut/in");
+	world_mkdir(&w, "usr/bin");
+	if (mkfifo(world_path(&w, "w/shut/fifo"), 0600) != 0 ||
+	    chmod(world_path(&w, "w/shut"), 0300) != 0 || chmod(w.dir, 0755) != 0)
+		abort();
+	world_roots(&w, "{path: '@/w', at: /w}");
+	world_facts(&w);
+	if (geteuid() == 0 && seteuid(4242) != 0)
+		abort();
+	tap_str(t, guards_text(&w), "hide d ! /w/shut\n",
+		"is masked as a whole, one that is open is not");
+	if (getuid() == 0 && seteuid(0) != 0)
+		abort();
+	(void)chmod(world_path(&w, "w/shut"), 0700);
+	tap_str(t, guards_text(&w), "hide ! /w/shut/fifo\n", "listed, only what is in it");
+	(void)chmod(world_path(&w, "w/shut"), 0300);
+	world_roots(&w, "{path: '@/w', at: /w}, {path: '@/w/shut/in', at: /w/shut/in}");
+	facts_close(&w.facts);
+	w.facts = (struct facts){ .self = { .fd = -1 } };
+	for (size_t i = 0; i < FACTS_DEVICES; i++)
+		w.facts.devices[i].object.fd = -1;
+	world_facts(&w);
+	if (geteuid() == 0 && seteuid(4242) != 0)
+		abort();
+	text = guards_text(&w);
+	if (getuid() == 0 && seteuid(0) != 0)
+		abort();
+	tap_ok(t, strstr(text, "cannot be masked with /w/shut/in in it") != NULL, "%s", text);
+	(void)chmod(world_path(&w, "w/shut"), 0700);
+	world_close(&w);
+}
+
 static void test_binary(struct tap *t)
 {
 	struct world w;
 
 	world_open(&w);
 	world_file(&w, "w/bin/agentbox", 0755);
-	world_roots(&w, "{path: '@/w', at: /w}, {path: '@/w', at: /ro, mode: ro}");
+	world_roots(&w, "{path: '@/w', at: /w}");
 	world_facts(&w);
 	close(w.facts.self.fd);
 	if (facts_object_open(&w.arena, AT_FDCWD, world_path(&w, "w/bin/agentbox"), true,
@@ -350,6 +523,11 @@ int main(void)
 	test_git(&t);
 	test_overlap(&t);
 	test_profile(&t);
+	test_profile_links(&t);
+	test_twins(&t);
+	test_limit(&t);
+	test_order(&t);
+	test_unlistable(&t);
 	test_binary(&t);
 	test_ids(&t);
 	return tap_done(&t);

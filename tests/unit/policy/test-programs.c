@@ -2,6 +2,7 @@
 /* Which files `commands` comes to: by name, path and pattern, through links and scripts. */
 #include <elf.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,6 +74,10 @@ static void populate(struct world *w)
 	put_elf(w, "usr/bin/[", NULL);
 	put_elf(w, "w/tool", NULL);
 	put_elf(w, "r/tool", NULL);
+	put_elf(w, "r/two", NULL);
+	put_script(w, "r/by-two", "#!/r/two\n");
+	if (link(world_path(w, "r/two"), world_path(w, "w/other-name")) != 0)
+		abort();
 }
 
 static const char *programs_of(struct world *w, const char *commands, int abi)
@@ -152,7 +157,13 @@ static const struct {
 	{ "under another name of the directory", "/w2/tool",
 	  "error 2: command '/w2/tool': /w2/tool lies where programs may write, and nothing is "
 	  "executed from there: grant it read-only" },
-	{ "by a pattern it is left out", "'/w/*', '/r/*'", "/r/tool;" },
+	{ "one with another name, and a writable root there", "/r/two",
+	  "error 2: command '/r/two': /r/two has 2 names (hard links): copy it, or a program may "
+	  "write to it by another one" },
+	{ "the same as an interpreter", "/r/by-two",
+	  "error 2: command '/r/by-two': /r/two has 2 names (hard links): copy it, or a program "
+	  "may write to it by another one" },
+	{ "by a pattern it is left out", "'/w/*', '/r/t*l'", "/r/tool;" },
 };
 
 int main(void)
@@ -167,6 +178,8 @@ int main(void)
 	tap_ok(&t, strstr(programs_of(&w, "git", 0), "needs Landlock") != NULL,
 	       "a kernel without Landlock");
 	tap_str(&t, programs_of(&w, "git", 1), "/usr/local/git;", "the first version will do");
+	(void)unlink(world_path(&w, "w/other-name"));
+	tap_str(&t, programs_of(&w, "/r/two", 7), "/r/two;", "one name again");
 	world_close(&w);
 	return tap_done(&t);
 }
