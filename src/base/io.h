@@ -11,7 +11,8 @@
 /* io_read_full() - read until @len bytes or end of file.
  * Return: bytes read (short only at end of file), or -errno. */
 MUST_CHECK ssize_t io_read_full(int fd, void *buf, size_t len);
-/* io_write_full() - write all of @len bytes. Return: 0 or -errno. */
+/* io_write_full() - write all of @len bytes, waiting for room where @fd does not block.
+ * Return: 0 or -errno. */
 MUST_CHECK int io_write_full(int fd, const void *buf, size_t len);
 /* io_read_file() - the rest of a file into an arena, NUL-terminated.
  * @max: refuse more than this many bytes.

@@ -136,6 +136,24 @@ j 125 --dry-run -p "$T/none.yaml" -- true
 json_is "$T/j" 'o["status"] == "failed" and o["error"]["message"]' "--dry-run: an error"
 is "$(objects "$T/j")" 1 "alone"
 
+# --- a caller's pipe that does not block, and is read late
+base_profile "limits: {output: 1M}"
+py - "$AGENTBOX" run --json --state "$STATE" -p "$P" -- "$PROBE" spew 300000 <<'PY' >"$T/j" 2>"$T/err"
+import os, subprocess, sys, time
+r, w = os.pipe()
+os.set_blocking(w, False)
+p = subprocess.Popen(sys.argv[1:], stdout=w)
+os.close(w)
+time.sleep(0.3)
+while data := os.read(r, 65536):
+    sys.stdout.buffer.write(data)
+sys.stdout.flush()
+sys.exit(p.wait())
+PY
+is $? 0 "a pipe that does not block"
+json_is "$T/j" 'len(o["output"]) == 300000' "gets the whole object"
+base_profile
+
 # --- nowhere to write it
 lost() { # RC DESCRIPTION WHAT ARGS...: where the objects go is full
 	local rc=0 out=$T/out

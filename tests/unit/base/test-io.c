@@ -84,8 +84,9 @@ static void test_read_full(struct tap *t)
 	tap_int(t, io_read_full(-1, buf, 0), 0, "nothing wanted, nothing asked");
 }
 
-/* The reader sleeps, so that the pipe is full and write(2) is slow, short and interrupted. */
-static void test_write_full(struct tap *t)
+/* The reader sleeps, so that the pipe is full and write(2) is slow, short and interrupted.
+ * @flags: of the writing end. */
+static void write_case(struct tap *t, int flags, const char *what)
 {
 	static char out[300000];
 	static char in[300000];
@@ -103,6 +104,8 @@ static void test_write_full(struct tap *t)
 		abort();
 	if (pid == 0) {
 		(void)close(p[0]);
+		if (fcntl(p[1], F_SETFL, flags) != 0)
+			_exit(2);
 		timer_set(500);
 		r = io_write_full(p[1], out, sizeof(out));
 		_exit(r == 0 ? 0 : 1);
@@ -120,9 +123,39 @@ static void test_write_full(struct tap *t)
 	if (waitpid(pid, &r, 0) != pid)
 		abort();
 	(void)close(p[0]);
-	tap_int(t, r, 0, "an interrupted writer says that all is written");
+	tap_int(t, r, 0, what);
 	tap_int(t, (long long)got, (long long)sizeof(out), "and all arrives");
 	tap_ok(t, is_sequence(in, got), "in order");
+}
+
+/* Nobody reads, and then nobody ever will: the wait ends with the error of the write. */
+static void test_write_gone(struct tap *t)
+{
+	static const char out[1 << 20];
+	int p[2];
+	pid_t pid;
+
+	if (pipe2(p, O_CLOEXEC | O_NONBLOCK) != 0)
+		abort();
+	pid = fork();
+	if (pid < 0)
+		abort();
+	if (pid == 0) {
+		(void)close(p[1]);
+		(void)usleep(50000);
+		_exit(0);
+	}
+	(void)close(p[0]);
+	tap_int(t, io_write_full(p[1], out, sizeof(out)), -EPIPE, "a reader that goes away");
+	(void)close(p[1]);
+	reap(pid);
+}
+
+static void test_write_full(struct tap *t)
+{
+	write_case(t, 0, "an interrupted writer says that all is written");
+	write_case(t, O_NONBLOCK, "so does one that does not block");
+	test_write_gone(t);
 	tap_int(t, io_write_full(-1, "x", 1), -EBADF, "an error is the negative errno");
 	tap_int(t, io_write_full(-1, "x", 0), 0, "nothing to write, nothing asked");
 }
