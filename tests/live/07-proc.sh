@@ -19,8 +19,10 @@ probe_yn N "inside: /proc/1/map_files" ab -- sh -c "ls /proc/1/map_files 2>/dev/
 probe_yn N "inside: /proc/1/root as a way out" ab -- sh -c "ls /proc/1/root/root >/dev/null 2>&1 && echo ok || echo EACCES"
 inside N "ptrace of init" ptrace 1
 inside Y "init can be seen" exists /proc/1/stat
-out=$(ab -- sh -c 'tr "\0" " " </proc/1/cmdline; echo; cat /proc/1/comm' 2>/dev/null)
-unlike "$out" "$T|--state|$P" "the command line of init names no host path"
+[ "${AGENTBOX_SANITIZED:-}" = 1 ] && note "init's command line is not looked at under a sanitizer"
+[ "${AGENTBOX_SANITIZED:-}" = 1 ] || out=$(ab -- sh -c 'tr "\0" " " </proc/1/cmdline; echo; cat /proc/1/comm' 2>/dev/null)
+[ "${AGENTBOX_SANITIZED:-}" = 1 ] ||
+	unlike "$out" "$T|--state|$P" "the command line of init names no host path"
 
 expect_rc 0 "SECRET is in no environ that can be read" ab -- sh -c '! cat /proc/[0-9]*/environ 2>/dev/null | grep -qa zz-secret'
 check "outside it is (control)" sh -c 'grep -qa zz-secret /proc/self/environ'

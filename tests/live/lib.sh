@@ -265,6 +265,7 @@ host_pid() { # TOKEN
 			pid=${st#/proc/}
 			pid=${pid%/status}
 			if tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline" | tail -n 1 | grep -qxF "$1" &&
+				[ "$(awk '/^Name:/ { print $2 }' "$st" 2>/dev/null)" != agentbox ] &&
 				[ "$(awk '/^NSpid:/ { print NF }' "$st" 2>/dev/null)" -gt "$own" ]; then
 				echo "$pid"
 				return 0

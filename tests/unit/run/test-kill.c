@@ -404,7 +404,8 @@ static void test_memory(struct tap *t, char **argv)
 	char marker[64];
 
 	if (geteuid() != 0 || SANITIZED) {
-		tap_skip(t, "memory of init", "reading it needs root and no sanitizer");
+		/* By nature: a sanitizer keeps everything mapped, and memory is root's to read. */
+		printf("# memory of init: not with a sanitizer, and only by root\n");
 		return;
 	}
 	s.tale = mmap(NULL, sizeof(*s.tale), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
