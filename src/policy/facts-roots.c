@@ -81,13 +81,15 @@ int facts_judge_build(struct arena *a, const struct facts_input *in, const struc
 	} chains[] = {
 		{ c->home, "your home directory" },
 		{ in->state_dir, "the state directory of agentbox" },
+		{ in->default_state_dir, "the default state directory of agentbox" },
 		{ in->runtime_dir, "the runtime directory" },
 		{ in->profiles_dir, "the installed profiles" },
 	};
 	const char *real[ARRAY_SIZE(chains)] = { NULL };
 	int r = 0;
 
-	s->state_dir = in->state_dir;
+	s->state_dirs[0] = in->state_dir;
+	s->state_dirs[1] = in->default_state_dir;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(refused_dirs); i++)
 		r = refuse_path(a, s, refused_dirs[i], refused_dirs[i]);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(chains); i++)
@@ -163,9 +165,12 @@ int facts_judge(const struct facts_judge *j, const struct facts_object *o, const
 					  "%s '%s' is or contains %s: name a narrower directory",
 					  key, path, j->set.v[i].what);
 	}
-	if (j->state_dir != NULL && path_covers(j->state_dir, o->path))
+	for (size_t i = 0; i < ARRAY_SIZE(j->state_dirs); i++) {
+		if (j->state_dirs[i] == NULL || !path_covers(j->state_dirs[i], o->path))
+			continue;
 		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
 				  "%s '%s' lies in the state directory of agentbox", key, path);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(refused_magics); i++) {
 		if ((long)fs.f_type == refused_magics[i])
 			return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,

@@ -19,8 +19,8 @@ struct facts_refused {
 /* What no root and no named tree of the base may be or contain. */
 struct facts_judge {
 	ARRAY_OF(struct facts_refused) set;
-	const char *state_dir; /* nothing in it either; borrowed */
-	const char *home;      /* canonical, or the part of it that exists; borrowed */
+	const char *state_dirs[2]; /* nothing in them either; borrowed, or NULL */
+	const char *home;          /* canonical, or the part of it that exists; borrowed */
 };
 
 MUST_CHECK int facts_judge_build(struct arena *a, const struct facts_input *in,

@@ -71,10 +71,10 @@ expect_rc 120 "run: two --agent" sh -c "$AGENTBOX run --state $STATE -p $P -a no
 
 # --- no process and no namespace on a denial (R016)
 count() { # ARGS...: namespaces asked for
-	"$INJECT" --trace -- "$AGENTBOX" run --state "$STATE" -p "$P" "$@" 2>&1 >/dev/null |
+	ASAN_OPTIONS=detect_leaks=0 "$INJECT" --trace -- "$AGENTBOX" run --state "$STATE" -p "$P" "$@" 2>&1 >/dev/null |
 		grep -cE '^[0-9]+ (clone3?|fork|vfork|unshare|setns)\('
 }
-if [ -n "${INJECT:-}" ] && "$INJECT" --trace -- true >/dev/null 2>&1; then
+if [ -n "${INJECT:-}" ] && ASAN_OPTIONS=detect_leaks=0 "$INJECT" --trace -- true >/dev/null 2>&1; then
 	is "$(count -a bob -- cat "$T/data/alice/n")" 0 "a denial makes no process and no namespace"
 	is "$(count -a stranger -- true)" 0 "nor does an unknown agent"
 	is "$(count -a dora -- true)" 0 "nor a request that waits"

@@ -43,6 +43,19 @@ if [ "$CALLER" = root ]; then
 	expect_rc 0 "to be looked at only (control)" ab -- true
 fi
 
+# --- the default state directory is guarded when another is named
+base_profile
+mkdir -p -m 700 "$T/xdg/agentbox"
+P=$T/xdg.yaml
+printf 'sandbox: {roots: [%s]}\npermissions: {agents: {me: allow}}\n' "$T/xdg/agentbox" >"$P"
+if [ "$CALLER" = user ]; then
+	export XDG_STATE_HOME=$T/xdg
+	says "the default state directory" "the default state directory as a root"
+	export XDG_STATE_HOME=$T
+	expect_rc 0 "when it is another's default no more (control)" ab -- true
+	unset XDG_STATE_HOME
+fi
+
 # --- what is mounted below a root is granted with it
 if [ "$CALLER" = root ]; then
 	base_profile
