@@ -180,13 +180,6 @@ int facts_judge(const struct facts_judge *j, const struct facts_object *o, const
 }
 
 #define LINK_HOPS_MAX 40
-#define OVERFLOW_UID  65534 /* user_namespaces(7) */
-
-/* In a namespace that an ordinary user made, root's own files show the overflow uid. */
-static bool is_unmapped(const struct facts_caller *c, uid_t uid)
-{
-	return c->uid == 0 && !c->kernel_root && uid == OVERFLOW_UID;
-}
 
 /* Put what the first link of *path leads to in its place. -EPERM for a stranger's link. */
 static int link_replace(struct arena *a, const char **path, const struct facts_caller *c)
@@ -203,7 +196,8 @@ static int link_replace(struct arena *a, const char **path, const struct facts_c
 		if (lstat(name, &st) != 0)
 			return -errno;
 		if (S_ISLNK(st.st_mode)) {
-			if (st.st_uid != c->uid && st.st_uid != 0 && !is_unmapped(c, st.st_uid))
+			if (st.st_uid != c->uid && st.st_uid != 0 &&
+			    !facts_uid_is_unmapped(st.st_uid))
 				return -EPERM;
 			n = readlink(name, text, sizeof(text));
 			if (n <= 0 || n >= (ssize_t)sizeof(text))

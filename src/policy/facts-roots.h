@@ -42,6 +42,9 @@ MUST_CHECK int facts_object_hold(int fd, struct facts_object *ret);
 /* facts_object_path() - fill in the canonical path of a held object. 0 or -errno. */
 MUST_CHECK int facts_object_path(struct arena *a, struct facts_object *o);
 
+/* facts_uid_is_unmapped() - it is the overflow uid of a user namespace that does not map every id:
+ * root's own files show it there, and cannot be told from those of others. */
+bool facts_uid_is_unmapped(uid_t uid);
 /* facts_look() - is it there? 1 with *st filled (a link itself), 0 when it is not or cannot be
  * reached (ENOENT, ENOTDIR, EACCES, ELOOP), else -errno: what is not known is not absent. */
 MUST_CHECK int facts_look(int dirfd, const char *path, struct stat *st);

@@ -145,6 +145,9 @@ static int home_of(struct arena *a, uid_t uid, const char **ret, struct err *err
 	return 0;
 }
 
+/* What an owner that has no id in this user namespace looks like (user_namespaces(7)). */
+#define OVERFLOW_UID 65534
+
 /* How many ids are mapped to themselves from 0 on, by the first line of uid_map(5). */
 static uint32_t identity_map_count(const char *map)
 {
@@ -160,12 +163,33 @@ static uint32_t identity_map_count(const char *map)
 	return v[0] == 0 && v[1] == 0 && v[2] <= UINT32_MAX ? (uint32_t)v[2] : 0;
 }
 
+static int read_identity_map(uint32_t *ret)
+{
+	FD_AUTO fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+	char map[256];
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = io_read_full(fd, map, sizeof(map) - 1);
+	if (n < 0)
+		return (int)n;
+	map[n] = '\0';
+	*ret = identity_map_count(map);
+	return 0;
+}
+
+bool facts_uid_is_unmapped(uid_t uid)
+{
+	uint32_t count = 0;
+
+	return uid == OVERFLOW_UID && read_identity_map(&count) == 0 && count != UINT32_MAX;
+}
+
 int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
 {
-	FD_AUTO fd = -1;
-	char map[256];
 	char cwd[PATH_MAX];
-	ssize_t n;
+	int r;
 
 	*ret = (struct facts_caller){ .uid = geteuid(), .gid = getegid() };
 	if (home_of(a, ret->uid, &ret->home, err) != 0)
@@ -175,14 +199,9 @@ int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
 	/* Only to uid 0 does the map say something. */
 	if (ret->uid != 0)
 		return 0;
-	fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_set(err, ERR_HOST, errno, "/proc/self/uid_map (is /proc mounted here?)");
-	n = io_read_full(fd, map, sizeof(map) - 1);
-	if (n < 0)
-		return err_set(err, ERR_HOST, (int)-n, "/proc/self/uid_map");
-	map[n] = '\0';
-	ret->map_count = identity_map_count(map);
+	r = read_identity_map(&ret->map_count);
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r, "/proc/self/uid_map (is /proc mounted here?)");
 	ret->kernel_root = ret->map_count > 0;
 	return 0;
 }

@@ -100,6 +100,7 @@ outside Y "passwd of the host (control)" exists /etc/passwd
 
 # --- a root file system: split directories, programs of the host in them
 R=$T/split
+mkdir "$T/granted"
 mkdir -p "$R/bin" "$R/lib" "$R/lib64" "$R/etc/ssl/private" "$R/var/lib/store/in" "$R/var/tmp/old" \
 	"$R/run/old" "$R/tmp/old" "$R/home/old" "$R/srv/kept" "$R/root" "$R/usr/share/x"
 need() { # PROGRAM...: what it is linked with, by name
@@ -151,7 +152,7 @@ fi
 
 # a root in it, below a directory that it has
 with_base "{path: \"$R\"}"
-sed -i "s|roots: \[|roots: [{path: \"$T/home\", at: /var/lib/store/home, mode: rw}, {path: \"$T/home\", at: /srv/home}, |" "$P"
+sed -i "s|roots: \[|roots: [{path: \"$T/granted\", at: /var/lib/store/home, mode: rw}, {path: \"$T/granted\", at: /srv/home}, |" "$P"
 inside Y "split: a root below its /var/lib/store" write /var/lib/store/home/x x
 inside Y "split: beside what is there" exists /var/lib/store/in
 inside Y "split: and below its /srv" exists /srv/home/x
@@ -330,7 +331,7 @@ refused "{path: \"$T\"}" "is or contains|programs could write to it" "one that c
 refused "{path: \"$D/lib\"}" "is no directory" "one that is a file"
 refused "{path: \"$T/absent\"}" "does not exist" "one that is absent"
 with_base "{path: \"$R\"}"
-sed -i "s|roots: \[|roots: [{path: \"$T/home\", at: /outward/x}, |" "$P"
+sed -i "s|roots: \[|roots: [{path: \"$T/granted\", at: /outward/x}, |" "$P"
 expect_rc 125 "refused: a root behind a link of it" ab -- true
 like "$(cat "$T/err")" "lies behind '/outward'" "refused: a root behind a link of it, with its name"
 
