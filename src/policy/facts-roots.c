@@ -233,18 +233,22 @@ static int open_free(struct arena *a, const char *path, const struct facts_calle
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* A directory above @path, by the text of the profile, that is a writable root: @ret_rest is what
- * follows. Compared by device and inode, since a root may have another name. */
-static const struct facts_root *root_outer(struct arena *a, const struct facts *f,
-					   const struct facts_root *inner, const char **ret_rest)
+/* A directory above @path, by the text of the profile, that is a writable root: *ret_rest is what
+ * follows. Compared by device and inode, since a root may have another name.
+ * Return: 1 with *ret, 0 without one, or -errno. */
+static int root_outer(struct arena *a, const struct facts *f, const struct facts_root *inner,
+		      const struct facts_root **ret, const char **ret_rest)
 {
 	const char *path = inner->root->path;
 
 	for (const char *dir = path_dirname(a, path); dir[1] != '\0'; dir = path_dirname(a, dir)) {
 		struct stat st;
 
-		if (stat(dir, &st) != 0)
-			continue;
+		if (stat(dir, &st) != 0) {
+			if (is_absent(errno))
+				continue;
+			return -errno;
+		}
 		for (size_t i = 0; i < f->roots.n; i++) {
 			const struct facts_root *o = &f->roots.v[i];
 			const struct file_id *id = &o->object.id;
@@ -253,11 +257,12 @@ static const struct facts_root *root_outer(struct arena *a, const struct facts *
 			    id->ino != st.st_ino ||
 			    makedev(id->dev_major, id->dev_minor) != st.st_dev)
 				continue;
+			*ret = o;
 			*ret_rest = path_rest(dir, path);
-			return o;
+			return 1;
 		}
 	}
-	return NULL;
+	return 0;
 }
 
 /* Below a root that programs may write, a link may have been planted by an earlier run: what is
@@ -271,11 +276,14 @@ static int root_check_below(struct arena *a, const struct facts *f, const struct
 	};
 	const struct profile_pos *pos = &fr->root->pos;
 	const char *rest = NULL;
-	const struct facts_root *outer = root_outer(a, f, fr, &rest);
+	const struct facts_root *outer = NULL;
 	struct facts_object o = { .fd = -1 };
 	FD_AUTO fd = -1;
+	int r = root_outer(a, f, fr, &outer, &rest);
 
-	if (outer == NULL)
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r, "what lies above root '%s'", fr->root->path);
+	if (r == 0)
 		return 0;
 	fd = (int)syscall(SYS_openat2, outer->object.fd, rest, &how, sizeof(how));
 	if (fd < 0 && errno != ELOOP && errno != EXDEV && errno != ENOENT)

@@ -255,7 +255,7 @@ rm -f "$WS/sub" "$WS/.git" "$WS/.envrc"
 
 # --- E12: nothing is configured by files that were not named
 plan() {
-	HOME=$WS XDG_CONFIG_HOME=$WS/.config "$AGENTBOX" run --state "$STATE" -p "$P" --dry-run -- true
+	HOME=$WS XDG_CONFIG_HOME=$WS/.config XDG_STATE_HOME=$T "$AGENTBOX" run --state "$STATE" -p "$P" --dry-run -- true
 }
 plan >"$T/plan1"
 expect_rc 0 "E12: a run plants configuration" ab -- sh -c 'mkdir -p .config/agentbox && cat >.config/agentbox/config.yaml <<E

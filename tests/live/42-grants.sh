@@ -45,7 +45,8 @@ fi
 
 # --- the default state directory is guarded when another is named
 base_profile
-mkdir -p -m 700 "$T/xdg/agentbox"
+mkdir -p "$T/xdg/agentbox"
+chmod 700 "$T/xdg" "$T/xdg/agentbox"
 P=$T/xdg.yaml
 printf 'sandbox: {roots: [%s]}\npermissions: {agents: {me: allow}}\n' "$T/xdg/agentbox" >"$P"
 if [ "$CALLER" = user ]; then
