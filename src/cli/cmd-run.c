@@ -117,7 +117,7 @@ static int wants_status(int argc, char **argv)
 	static const char name[] = "--status-fd";
 	const size_t len = sizeof(name) - 1;
 
-	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+	for (int i = 0; i < argc && argv[i] != NULL && strcmp(argv[i], "--") != 0; i++) {
 		struct err none = { 0 };
 		const char *text = NULL;
 		int fd;

@@ -283,7 +283,7 @@ static int root_check_below(struct arena *a, const struct facts *f, const struct
 
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "what lies above root '%s'", fr->root->path);
-	if (r == 0)
+	if (outer == NULL)
 		return 0;
 	fd = (int)syscall(SYS_openat2, outer->object.fd, rest, &how, sizeof(how));
 	if (fd < 0 && errno != ELOOP && errno != EXDEV && errno != ENOENT)
