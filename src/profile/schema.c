@@ -115,8 +115,9 @@ static int check_known(struct schema_ctx *c, const struct schema_map *map,
 	for (size_t i = 0; i < map->n; i++) {
 		if (strcmp(map->rows[i].key, key->text) == 0)
 			return 0;
-		suggest_best(key->text, map->rows[i].key, &best, &distance);
 	}
+	for (size_t i = 0; i < map->n; i++)
+		suggest_best(key->text, map->rows[i].key, &best, &distance);
 	if (best != NULL)
 		return schema_fail(c, key, "unknown key '%.80s' in %s (did you mean '%s'?)",
 				   key->text, map->name, best);
