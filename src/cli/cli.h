@@ -16,12 +16,26 @@ enum cli_arg {
 	CLI_ARG_REPEATED, /* like CLI_ARG_VALUE, as often as wanted; all others once */
 };
 
+/* Options of more than one command: their rows stand once, in shared.c. */
+enum cli_shared {
+	CLI_PROFILE = 1,
+	CLI_PROFILE_FD,
+	CLI_AGENT,
+	CLI_WORKSPACE,
+	CLI_PARAM,
+	CLI_STATE,
+	CLI_JSON,
+	CLI_OWN, /* the ids of a command's own options begin here */
+};
+
+/* A row of a command's table: an option of its own, or the id of a shared one alone, with a help
+ * of its own where it means more here. */
 struct cli_option {
 	int id;           /* unique within the command */
 	char short_name;  /* 0: none */
-	const char *name; /* long name, without dashes */
+	const char *name; /* long name, without dashes; NULL: the shared row of this id */
 	enum cli_arg arg;
-	const char *value; /* placeholder in help */
+	const char *value; /* placeholder in help: FILE, DIR, ID, ... */
 	const char *help;  /* one line */
 };
 
@@ -48,6 +62,9 @@ struct cli_command {
 	int (*run)(struct arena *a, int argc, char **argv, struct err *err);
 };
 
+/* cli_option_at() - row @i of a command's table, completed from the shared one. */
+struct cli_option cli_option_at(const struct cli_command *cmd, size_t i);
+
 /* cli_parse() - by the command's table. --help and -h are known everywhere. ERR_USAGE, also for an
  * option that is given twice and is not CLI_ARG_REPEATED. */
 MUST_CHECK int cli_parse(struct arena *a, const struct cli_command *cmd, int argc, char **argv,
@@ -69,6 +86,9 @@ int cli_print_json(int fd, const json_t *v);
 
 /* cli_rc() - the exit status for an error. */
 int cli_rc(const struct err *err);
+
+/* cli_command_at() - all commands, in the order of help; NULL after the last. */
+const struct cli_command *cli_command_at(size_t i);
 
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_check;

@@ -14,12 +14,12 @@
 /* verify read the log and found it broken (DESIGN 8); 125 says that it could not be read. */
 #define RC_BROKEN 1
 
-enum { OPT_HEAD, OPT_STATE };
+enum { OPT_HEAD = CLI_OWN };
 
 static const struct cli_option options[] = {
 	{ OPT_HEAD, 0, "head", CLI_ARG_VALUE, "SEQ:SHA256",
 	  "verify: a head kept elsewhere that the log must still hold" },
-	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "the state directory whose log is read" },
+	{ .id = CLI_STATE, .help = "the state directory whose log is read" },
 };
 
 struct verb {
@@ -109,7 +109,7 @@ static const struct verb *find_verb(const struct cli_parsed *p, struct err *err)
 /* FILE, else the log of the state directory; nothing is created. */
 static int log_path(struct arena *a, const struct cli_parsed *p, const char **ret, struct err *err)
 {
-	const char *state = cli_value(p, OPT_STATE);
+	const char *state = cli_value(p, CLI_STATE);
 	struct facts_caller caller = { 0 };
 	const char *dir = NULL;
 

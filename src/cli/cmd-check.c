@@ -9,27 +9,10 @@
 #include "cli/context.h"
 #include "plan/compile.h"
 
-enum {
-	OPT_PROFILE,
-	OPT_PROFILE_FD,
-	OPT_AGENT,
-	OPT_WORKSPACE,
-	OPT_PARAM,
-	OPT_STATE,
-	OPT_JSON,
-};
-
 static const struct cli_option options[] = {
-	{ OPT_PROFILE, 'p', "profile", CLI_ARG_VALUE, "FILE", "the profile" },
-	{ OPT_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N",
-	  "read the profile from descriptor N" },
-	{ OPT_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",
-	  "who asks (implied when the profile declares one)" },
-	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR", "same as --param workspace=DIR" },
-	{ OPT_PARAM, 0, "param", CLI_ARG_REPEATED, "NAME=VALUE",
-	  "a value for ${NAME} in the profile" },
-	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "where the audit log lives (never a root)" },
-	{ OPT_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },
+	{ .id = CLI_PROFILE },   { .id = CLI_PROFILE_FD }, { .id = CLI_AGENT },
+	{ .id = CLI_WORKSPACE }, { .id = CLI_PARAM },      { .id = CLI_STATE },
+	{ .id = CLI_JSON },
 };
 
 struct check {
@@ -263,22 +246,14 @@ static void print_json(const struct check *c, const char *principal)
 
 static int check_run(struct arena *a, const struct cli_parsed *p, struct check *c, struct err *err)
 {
-	const struct cli_source src = {
-		.profile = cli_value(p, OPT_PROFILE),
-		.profile_fd = cli_value(p, OPT_PROFILE_FD),
-		.agent = cli_value(p, OPT_AGENT),
-		.workspace = cli_value(p, OPT_WORKSPACE),
-		.state = cli_value(p, OPT_STATE),
-		.state_optional = true,
-		.parsed = p,
-		.param_id = OPT_PARAM,
-	};
+	struct cli_source src = cli_source_of(p);
 	const char *principal;
 
+	src.state_optional = true;
 	if (cli_context_load(&c->context, &src, err) != 0 || check_decide(a, c, err) != 0)
 		return cli_rc(err);
 	principal = c->context.agent != NULL ? c->context.agent->id : src.agent;
-	if (cli_has(p, OPT_JSON))
+	if (cli_has(p, CLI_JSON))
 		print_json(c, principal);
 	else
 		(void)printf("%s: %s\n", verdicts[c->decision.verdict], c->decision.reason);

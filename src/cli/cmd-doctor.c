@@ -11,27 +11,14 @@
 #include "cli/doctor.h"
 #include "cli/result.h"
 
-enum {
-	OPT_PROFILE,
-	OPT_PROFILE_FD,
-	OPT_AGENT,
-	OPT_WORKSPACE,
-	OPT_PARAM,
-	OPT_STATE,
-	OPT_JSON,
-};
-
 static const struct cli_option options[] = {
-	{ OPT_PROFILE, 'p', "profile", CLI_ARG_VALUE, "FILE",
-	  "say of this profile whether a run with it can work" },
-	{ OPT_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N",
-	  "read the profile from descriptor N" },
-	{ OPT_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID", "for which agent (default: the first)" },
-	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR", "same as --param workspace=DIR" },
-	{ OPT_PARAM, 0, "param", CLI_ARG_REPEATED, "NAME=VALUE",
-	  "a value for ${NAME} in the profile" },
-	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "where the audit log lives" },
-	{ OPT_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },
+	{ .id = CLI_PROFILE, .help = "say of this profile whether a run with it can work" },
+	{ .id = CLI_PROFILE_FD },
+	{ .id = CLI_AGENT, .help = "for which agent (default: the first)" },
+	{ .id = CLI_WORKSPACE },
+	{ .id = CLI_PARAM },
+	{ .id = CLI_STATE },
+	{ .id = CLI_JSON },
 };
 
 static const char *const state_words[] = {
@@ -249,18 +236,10 @@ static int command_doctor(struct arena *a, int argc, char **argv, struct err *er
 		(void)err_set(err, ERR_USAGE, 0, "doctor runs no command: it takes options alone");
 		return EXITCODE_FAILED;
 	}
-	source = (struct cli_source){
-		.profile = cli_value(&parsed, OPT_PROFILE),
-		.profile_fd = cli_value(&parsed, OPT_PROFILE_FD),
-		.agent = cli_value(&parsed, OPT_AGENT),
-		.workspace = cli_value(&parsed, OPT_WORKSPACE),
-		.state = cli_value(&parsed, OPT_STATE),
-		.parsed = &parsed,
-		.param_id = OPT_PARAM,
-	};
+	source = cli_source_of(&parsed);
 	ready = doctor_examine(a, &source, environ, &d, err) == 0 && d.sandbox_ready &&
 		(d.policy_ready || !d.has_profile);
-	if (!err->set && print(&d, cli_has(&parsed, OPT_JSON)) != 0)
+	if (!err->set && print(&d, cli_has(&parsed, CLI_JSON)) != 0)
 		ready = false;
 	doctor_close(&d);
 	return ready ? 0 : EXITCODE_FAILED;

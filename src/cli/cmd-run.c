@@ -17,19 +17,13 @@
 #include "profile/schema.h"
 
 enum {
-	OPT_PROFILE,
-	OPT_PROFILE_FD,
-	OPT_AGENT,
-	OPT_WORKSPACE,
-	OPT_PARAM,
-	OPT_INTERACTIVE,
+	OPT_INTERACTIVE = CLI_OWN,
 	OPT_COMMAND,
 	OPT_WORKDIR,
 	OPT_ENV,
 	OPT_TIMEOUT,
 	OPT_JSON,
 	OPT_STATUS_FD,
-	OPT_STATE,
 	OPT_EXPECT,
 	OPT_DRY_RUN,
 	OPT_QUIET,
@@ -37,14 +31,11 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ OPT_PROFILE, 'p', "profile", CLI_ARG_VALUE, "FILE", "the profile" },
-	{ OPT_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N",
-	  "read the profile from descriptor N" },
-	{ OPT_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",
-	  "who asks (implied when the profile declares one)" },
-	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR", "same as --param workspace=DIR" },
-	{ OPT_PARAM, 0, "param", CLI_ARG_REPEATED, "NAME=VALUE",
-	  "a value for ${NAME} in the profile" },
+	{ .id = CLI_PROFILE },
+	{ .id = CLI_PROFILE_FD },
+	{ .id = CLI_AGENT },
+	{ .id = CLI_WORKSPACE },
+	{ .id = CLI_PARAM },
 	{ OPT_INTERACTIVE, 'i', "interactive", CLI_ARG_NONE, NULL,
 	  "pass standard input on (default: none, unless stdin and stdout are terminals)" },
 	{ OPT_COMMAND, 'c', "command", CLI_ARG_VALUE, "STRING", "run 'sh -c STRING' inside" },
@@ -56,7 +47,7 @@ static const struct cli_option options[] = {
 	  "print one JSON object instead of the output" },
 	{ OPT_STATUS_FD, 0, "status-fd", CLI_ARG_VALUE, "N",
 	  "write the JSON object, without output, to descriptor N" },
-	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "where the audit log lives" },
+	{ .id = CLI_STATE },
 	{ OPT_EXPECT, 0, "expect-sha256", CLI_ARG_VALUE, "HASH", "refuse any other profile file" },
 	{ OPT_DIE, 0, "die-with-parent", CLI_ARG_NONE, NULL,
 	  "end the run when the calling process ends" },
@@ -315,17 +306,8 @@ static int print_object(int fd, const json_t *o, const char *what, int rc)
 static int run_request(struct arena *a, struct run_args *args, struct prepared *prep,
 		       struct outcome *out, struct err *err)
 {
-	const struct prepare_input in = {
-		.source = {
-			.profile = cli_value(&args->parsed, OPT_PROFILE),
-			.profile_fd = cli_value(&args->parsed, OPT_PROFILE_FD),
-			.agent = cli_value(&args->parsed, OPT_AGENT),
-			.workspace = cli_value(&args->parsed, OPT_WORKSPACE),
-			.state = cli_value(&args->parsed, OPT_STATE),
-			.expect = cli_value(&args->parsed, OPT_EXPECT),
-			.parsed = &args->parsed,
-			.param_id = OPT_PARAM,
-		},
+	struct prepare_input in = {
+		.source = cli_source_of(&args->parsed),
 		.argv = args->argv,
 		.environ = environ,
 		.workdir = cli_value(&args->parsed, OPT_WORKDIR),
@@ -335,8 +317,10 @@ static int run_request(struct arena *a, struct run_args *args, struct prepared *
 		.capture = args->json,
 		.dry_run = args->dry_run,
 	};
-	int rc = prepare_request(a, &in, prep, err);
+	int rc;
 
+	in.source.expect = cli_value(&args->parsed, OPT_EXPECT);
+	rc = prepare_request(a, &in, prep, err);
 	if (rc != 0)
 		return rc;
 	if (args->dry_run) {

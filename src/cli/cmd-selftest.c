@@ -10,29 +10,16 @@
 #include "cli/result.h"
 #include "cli/selftest-host.h"
 
-enum {
-	OPT_PROFILE,
-	OPT_PROFILE_FD,
-	OPT_AGENT,
-	OPT_WORKSPACE,
-	OPT_PARAM,
-	OPT_STATE,
-	OPT_JSON,
-};
-
 static const struct cli_option options[] = {
-	{ OPT_PROFILE, 'p', "profile", CLI_ARG_VALUE, "FILE",
-	  "the profile to attack (default: one over a private directory alone)" },
-	{ OPT_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N",
-	  "read the profile from descriptor N" },
-	{ OPT_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",
-	  "whose rights (implied when the profile declares one)" },
-	{ OPT_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR",
-	  "same as --param workspace=DIR (default: the private directory)" },
-	{ OPT_PARAM, 0, "param", CLI_ARG_REPEATED, "NAME=VALUE",
-	  "a value for ${NAME} in the profile" },
-	{ OPT_STATE, 0, "state", CLI_ARG_VALUE, "DIR", "where the private directory is made" },
-	{ OPT_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },
+	{ .id = CLI_PROFILE,
+	  .help = "the profile to attack (default: one over a private directory alone)" },
+	{ .id = CLI_PROFILE_FD },
+	{ .id = CLI_AGENT, .help = "whose rights (implied when the profile declares one)" },
+	{ .id = CLI_WORKSPACE,
+	  .help = "same as --param workspace=DIR (default: the private directory)" },
+	{ .id = CLI_PARAM },
+	{ .id = CLI_STATE, .help = "where the private directory is made" },
+	{ .id = CLI_JSON },
 };
 
 /* A run that ends by its command, and one that a limit ends. */
@@ -67,7 +54,7 @@ static const struct selftest_row linger_row = {
 
 static bool has_profile(const struct cli_parsed *p)
 {
-	return cli_has(p, OPT_PROFILE) || cli_has(p, OPT_PROFILE_FD);
+	return cli_has(p, CLI_PROFILE) || cli_has(p, CLI_PROFILE_FD);
 }
 
 static char **make_argv(const struct selftest *s, bool linger)
@@ -92,16 +79,8 @@ static int prepare(struct selftest *s, bool linger, bool in_room, struct prepare
 {
 	const struct cli_parsed *p = s->parsed;
 	bool given = has_profile(p);
-	const struct prepare_input in = {
-		.source = {
-			.profile = given ? cli_value(p, OPT_PROFILE) : s->host.profile,
-			.profile_fd = cli_value(p, OPT_PROFILE_FD),
-			.agent = cli_value(p, OPT_AGENT),
-			.workspace = in_room ? s->host.room : cli_value(p, OPT_WORKSPACE),
-			.state = s->host.state,
-			.parsed = p,
-			.param_id = OPT_PARAM,
-		},
+	struct prepare_input in = {
+		.source = cli_source_of(p),
 		.argv = make_argv(s, linger),
 		.environ = environ,
 		.timeout_ms = linger ? LINGER_MS : RUN_TIMEOUT_MS,
@@ -110,6 +89,11 @@ static int prepare(struct selftest *s, bool linger, bool in_room, struct prepare
 		.self_at = SELFTEST_SELF,
 	};
 
+	if (!given)
+		in.source.profile = s->host.profile;
+	if (in_room)
+		in.source.workspace = s->host.room;
+	in.source.state = s->host.state;
 	prepare_init(prep, s->arena);
 	return prepare_request(s->arena, &in, prep, err);
 }
@@ -118,13 +102,13 @@ static int prepare(struct selftest *s, bool linger, bool in_room, struct prepare
  * says so, and is taken as it is. */
 static bool wants_room(const struct selftest *s)
 {
-	const char *path = cli_value(s->parsed, OPT_PROFILE);
+	const char *path = cli_value(s->parsed, CLI_PROFILE);
 	struct prepared prep;
 	struct err err = { 0 };
 	struct selftest probe = *s;
 	int rc;
 
-	if (path == NULL || cli_has(s->parsed, OPT_WORKSPACE) || cli_has(s->parsed, OPT_PARAM))
+	if (path == NULL || cli_has(s->parsed, CLI_WORKSPACE) || cli_has(s->parsed, CLI_PARAM))
 		return false;
 	rc = prepare(&probe, false, true, &prep, &err);
 	prepare_close(&prep);
@@ -288,7 +272,7 @@ static int selftest_run(struct selftest *s, struct err *err)
 	int rc = EXITCODE_FAILED, r;
 
 	if (facts_caller(s->arena, &caller, err) != 0 ||
-	    cli_state_dir(s->arena, &caller, cli_value(s->parsed, OPT_STATE), &state, err) != 0)
+	    cli_state_dir(s->arena, &caller, cli_value(s->parsed, CLI_STATE), &state, err) != 0)
 		return rc;
 	if (selftest_host_make(s->arena, state, &s->host, err) == 0)
 		rc = attack_twice(s, err);
@@ -314,7 +298,7 @@ static int command_selftest(struct arena *a, int argc, char **argv, struct err *
 		(void)err_set(err, ERR_USAGE, 0, "selftest takes options only");
 		return EXITCODE_FAILED;
 	}
-	if (cli_has(&p, OPT_JSON))
+	if (cli_has(&p, CLI_JSON))
 		s.rows = json_array();
 	rc = selftest_run(&s, err);
 	json_decref(s.rows);

@@ -73,8 +73,7 @@ static int collect_params(struct cli_context *c, const struct cli_source *src,
 	for (size_t i = 0; i < src->parsed->options.n; i++) {
 		const struct cli_given *g = &src->parsed->options.v[i];
 
-		if (g->id == src->param_id &&
-		    param_add(c, g->value, &params[ps->n_params++], err) != 0)
+		if (g->id == CLI_PARAM && param_add(c, g->value, &params[ps->n_params++], err) != 0)
 			return -1;
 	}
 	if (src->workspace != NULL) {
@@ -143,6 +142,18 @@ static int choose_state(struct cli_context *c, const struct cli_source *src, str
 		return 0;
 	*err = none;
 	return -1;
+}
+
+struct cli_source cli_source_of(const struct cli_parsed *p)
+{
+	return (struct cli_source){
+		.profile = cli_value(p, CLI_PROFILE),
+		.profile_fd = cli_value(p, CLI_PROFILE_FD),
+		.agent = cli_value(p, CLI_AGENT),
+		.workspace = cli_value(p, CLI_WORKSPACE),
+		.state = cli_value(p, CLI_STATE),
+		.parsed = p,
+	};
 }
 
 int cli_context_load(struct cli_context *c, const struct cli_source *src, struct err *err)

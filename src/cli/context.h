@@ -18,7 +18,7 @@ struct cli_context {
 	const char *self_at; /* show the running binary here, or NULL */
 };
 
-/* What the options of a verb said. All borrowed. */
+/* What the shared options of a command said. All borrowed. */
 struct cli_source {
 	const char *profile;    /* -p, or NULL */
 	const char *profile_fd; /* --profile-fd, or NULL */
@@ -27,9 +27,11 @@ struct cli_source {
 	const char *state;     /* --state, or NULL */
 	bool state_optional;   /* the verb writes nothing: it can do without a state directory */
 	const char *expect;    /* --expect-sha256, or NULL */
-	const struct cli_parsed *parsed;
-	int param_id; /* option id of --param, which may be given often */
+	const struct cli_parsed *parsed; /* holds each --param */
 };
+
+/* cli_source_of() - by the shared options; what only one command has is left for it to fill in. */
+struct cli_source cli_source_of(const struct cli_parsed *p);
 
 /* cli_state_dir() - the state directory: @state (--state) or the caller's default. */
 MUST_CHECK int cli_state_dir(struct arena *a, const struct facts_caller *caller, const char *state,

@@ -13,9 +13,6 @@
 #include "cli/cli.h"
 #include "cli/selftest.h"
 
-static const struct cli_command *const commands[] = { &cmd_run, &cmd_check, &cmd_audit, &cmd_doctor,
-						      &cmd_selftest };
-
 /* A descriptor that agentbox opens must never become the standard input or output of something
  * that believes to write to a terminal. */
 static bool fill_stdio(void)
@@ -31,9 +28,11 @@ static bool fill_stdio(void)
 
 static void print_usage(FILE *f)
 {
+	const struct cli_command *cmd;
+
 	(void)fprintf(f, "usage: agentbox COMMAND [OPTIONS]\n\ncommands:\n");
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		(void)fprintf(f, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+	for (size_t i = 0; (cmd = cli_command_at(i)) != NULL; i++)
+		(void)fprintf(f, "  %-8s %s\n", cmd->name, cmd->summary);
 	(void)fprintf(f, "\n'agentbox COMMAND --help' tells more. 'agentbox --version' prints the "
 			 "version.\n");
 }
@@ -52,11 +51,12 @@ static int run_command(const struct cli_command *cmd, int argc, char **argv)
 
 static int unknown_command(const char *word)
 {
+	const struct cli_command *cmd;
 	const char *best = NULL;
 	size_t distance = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		suggest_best(word, commands[i]->name, &best, &distance);
+	for (size_t i = 0; (cmd = cli_command_at(i)) != NULL; i++)
+		suggest_best(word, cmd->name, &best, &distance);
 	if (best != NULL)
 		cli_say("unknown command '%s' (did you mean '%s'?)", word, best);
 	else
@@ -66,6 +66,8 @@ static int unknown_command(const char *word)
 
 int main(int argc, char **argv)
 {
+	const struct cli_command *cmd;
+
 	if (!fill_stdio())
 		return EXITCODE_FAILED;
 	/* What is allocated must lie in the heap, which is kept out of the child whole; and a heap
@@ -95,9 +97,9 @@ int main(int argc, char **argv)
 		print_usage(stdout);
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (strcmp(argv[1], commands[i]->name) == 0)
-			return run_command(commands[i], argc - 2, argv + 2);
+	for (size_t i = 0; (cmd = cli_command_at(i)) != NULL; i++) {
+		if (strcmp(argv[1], cmd->name) == 0)
+			return run_command(cmd, argc - 2, argv + 2);
 	}
 	if (strcmp(argv[1], SELFTEST_VERB) == 0)
 		return selftest_inside(argc - 2, argv + 2);

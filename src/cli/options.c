@@ -5,25 +5,25 @@
 #include "base/suggest.h"
 #include "cli/cli.h"
 
-static const struct cli_option *find_long(const struct cli_command *cmd, const char *name,
-					  size_t len)
+static bool find_long(const struct cli_command *cmd, const char *name, size_t len,
+		      struct cli_option *ret)
 {
 	for (size_t i = 0; i < cmd->n_options; i++) {
-		const struct cli_option *o = &cmd->options[i];
-
-		if (o->name != NULL && strlen(o->name) == len && strncmp(o->name, name, len) == 0)
-			return o;
+		*ret = cli_option_at(cmd, i);
+		if (strlen(ret->name) == len && strncmp(ret->name, name, len) == 0)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
-static const struct cli_option *find_short(const struct cli_command *cmd, char c)
+static bool find_short(const struct cli_command *cmd, char c, struct cli_option *ret)
 {
 	for (size_t i = 0; i < cmd->n_options; i++) {
-		if (cmd->options[i].short_name != '\0' && cmd->options[i].short_name == c)
-			return &cmd->options[i];
+		*ret = cli_option_at(cmd, i);
+		if (ret->short_name != '\0' && ret->short_name == c)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 static int unknown_long(const struct cli_command *cmd, const char *name, size_t len,
@@ -34,10 +34,8 @@ static int unknown_long(const struct cli_command *cmd, const char *name, size_t 
 	size_t distance = 0;
 
 	(void)snprintf(word, sizeof(word), "%.*s", (int)(len < 63 ? len : 63), name);
-	for (size_t i = 0; i < cmd->n_options; i++) {
-		if (cmd->options[i].name != NULL)
-			suggest_best(word, cmd->options[i].name, &best, &distance);
-	}
+	for (size_t i = 0; i < cmd->n_options; i++)
+		suggest_best(word, cli_option_at(cmd, i).name, &best, &distance);
 	if (best != NULL)
 		return err_set(err, ERR_USAGE, 0, "unknown option '--%s' (did you mean '--%s'?)",
 			       word, best);
@@ -81,15 +79,15 @@ static int parse_long(struct arena *a, const struct cli_command *cmd, int argc, 
 {
 	const char *name = argv[*i] + 2;
 	size_t len = strcspn(name, "=");
-	const struct cli_option *o = find_long(cmd, name, len);
+	struct cli_option o;
 	const char *value;
 
-	if (o == NULL)
+	if (!find_long(cmd, name, len, &o))
 		return unknown_long(cmd, name, len, err);
-	if (take_value(o, name[len] == '=' ? name + len + 1 : NULL, argc, argv, i, &value, err) !=
+	if (take_value(&o, name[len] == '=' ? name + len + 1 : NULL, argc, argv, i, &value, err) !=
 	    0)
 		return -1;
-	return keep(a, o, value, ret, err);
+	return keep(a, &o, value, ret, err);
 }
 
 /* -abc are three flags, -pFILE is -p FILE. */
@@ -99,18 +97,18 @@ static int parse_short(struct arena *a, const struct cli_command *cmd, int argc,
 	const char *arg = argv[*i];
 
 	for (const char *c = arg + 1; *c != '\0'; c++) {
-		const struct cli_option *o = find_short(cmd, *c);
+		struct cli_option o;
 		const char *value;
 
-		if (o == NULL)
+		if (!find_short(cmd, *c, &o))
 			return err_set(err, ERR_USAGE, 0,
 				       "unknown option '-%c' (agentbox %s --help lists them)", *c,
 				       cmd->name);
-		if (take_value(o, takes_value(o) && c[1] != '\0' ? c + 1 : NULL, argc, argv, i,
+		if (take_value(&o, takes_value(&o) && c[1] != '\0' ? c + 1 : NULL, argc, argv, i,
 			       &value, err) != 0 ||
-		    keep(a, o, value, ret, err) != 0)
+		    keep(a, &o, value, ret, err) != 0)
 			return -1;
-		if (takes_value(o))
+		if (takes_value(&o))
 			break;
 	}
 	return 0;
@@ -177,7 +175,7 @@ void cli_print_help(const struct cli_command *cmd)
 	if (cmd->n_options > 0)
 		(void)printf("\noptions:\n");
 	for (size_t i = 0; i < cmd->n_options; i++) {
-		const struct cli_option *o = &cmd->options[i];
+		const struct cli_option row = cli_option_at(cmd, i), *o = &row;
 		char left[64];
 
 		(void)snprintf(left, sizeof(left), "%c%c%s--%s%s%s%s",

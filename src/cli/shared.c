@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/cli.h"
+
+static const struct cli_command *const commands[] = {
+	&cmd_run, &cmd_check, &cmd_audit, &cmd_doctor, &cmd_selftest,
+};
+
+static const struct cli_option shared[CLI_OWN] = {
+	[CLI_PROFILE] = { CLI_PROFILE, 'p', "profile", CLI_ARG_VALUE, "FILE", "the profile" },
+	[CLI_PROFILE_FD] = { CLI_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N",
+			     "read the profile from descriptor N" },
+	[CLI_AGENT] = { CLI_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",
+			"who asks (implied when the profile declares one)" },
+	[CLI_WORKSPACE] = { CLI_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR",
+			    "same as --param workspace=DIR" },
+	[CLI_PARAM] = { CLI_PARAM, 0, "param", CLI_ARG_REPEATED, "NAME=VALUE",
+			"a value for ${NAME} in the profile" },
+	[CLI_STATE] = { CLI_STATE, 0, "state", CLI_ARG_VALUE, "DIR",
+			"where the audit log lives (never a root)" },
+	[CLI_JSON] = { CLI_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },
+};
+
+const struct cli_command *cli_command_at(size_t i)
+{
+	return i < ARRAY_SIZE(commands) ? commands[i] : NULL;
+}
+
+struct cli_option cli_option_at(const struct cli_command *cmd, size_t i)
+{
+	const struct cli_option *row = &cmd->options[i];
+	struct cli_option ret = *row;
+
+	if (row->name == NULL) {
+		ret = shared[row->id];
+		if (row->help != NULL)
+			ret.help = row->help;
+	}
+	return ret;
+}
