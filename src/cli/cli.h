@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -77,6 +78,8 @@ const char *cli_value(const struct cli_parsed *p, int id);
 
 /* cli_print_help() - of one command, from its table, on stdout. */
 void cli_print_help(const struct cli_command *cmd);
+/* cli_print_usage() - the list of commands. */
+void cli_print_usage(FILE *f);
 
 /* cli_say() - one line on stderr, "agentbox: " before it, through the escaper. */
 void cli_say(const char *fmt, ...) PRINTF_LIKE(1, 2);
@@ -89,9 +92,12 @@ int cli_rc(const struct err *err);
 
 /* cli_command_at() - all commands, in the order of help; NULL after the last. */
 const struct cli_command *cli_command_at(size_t i);
+/* cli_command_find() - by name; NULL with ERR_USAGE, and the nearest name in the message. */
+MUST_CHECK const struct cli_command *cli_command_find(const char *name, struct err *err);
 
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_audit;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_selftest;
+extern const struct cli_command cmd_help;

@@ -252,6 +252,8 @@ static int check_run(struct arena *a, const struct cli_parsed *p, struct check *
 	src.state_optional = true;
 	if (cli_context_load(&c->context, &src, err) != 0 || check_decide(a, c, err) != 0)
 		return cli_rc(err);
+	if (c->context.agent == NULL)
+		cli_say("%s", cli_agent_hint(&c->context, src.agent));
 	principal = c->context.agent != NULL ? c->context.agent->id : src.agent;
 	if (cli_has(p, CLI_JSON))
 		print_json(c, principal);

@@ -360,6 +360,10 @@ static int report(const struct run_args *args, const struct prepared *prep, stru
 	}
 	if (!err->set && prep->decided && prep->decision.verdict != PROFILE_ALLOW)
 		cli_say("denied: %s", prep->decision.reason);
+	/* A person, who has the profile; what else reads standard error may be who was denied. */
+	if (prep->decided && prep->context.agent == NULL && !args->quiet &&
+	    isatty(STDERR_FILENO) == 1)
+		cli_say("%s", cli_agent_hint(&prep->context, cli_value(&args->parsed, CLI_AGENT)));
 	return r.rc;
 }
 

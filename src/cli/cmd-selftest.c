@@ -127,7 +127,8 @@ static int attack(struct selftest *s, bool linger, bool in_room, struct outcome 
 	int rc = prepare(s, linger, in_room, &prep, err);
 
 	if (rc == EXITCODE_DENIED && !err->set)
-		rc = err_set(err, ERR_USAGE, 0, "no agent of the profile: give one with -a ID");
+		rc = err_set(err, ERR_USAGE, 0, "%s",
+			     cli_agent_hint(&prep.context, cli_value(s->parsed, CLI_AGENT)));
 	if (rc == 0) {
 		s->terms = (struct selftest_terms){
 			.options = prep.plan->filter_options,

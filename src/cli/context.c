@@ -11,6 +11,8 @@
 
 #include "audit/audit.h"
 #include "base/path.h"
+#include "base/strbuf.h"
+#include "base/suggest.h"
 #include "run/blame.h"
 #include "sys/fs.h"
 
@@ -183,6 +185,31 @@ int cli_context_load(struct cli_context *c, const struct cli_source *src, struct
 		return -1;
 	c->agent = policy_identify(c->profile, src->agent, &c->identity);
 	return 0;
+}
+
+const char *cli_agent_hint(const struct cli_context *c, const char *given)
+{
+	const struct profile *p = c->profile;
+	const char *best = NULL, *ret;
+	size_t distance = 0;
+	STRBUF_AUTO ids = { 0 };
+
+	for (size_t i = 0; i < p->permissions.agents.n; i++) {
+		const char *id = p->permissions.agents.v[i].id;
+
+		strbuf_printf(&ids, "%s%s", i == 0 ? "" : ", ", id);
+		if (given != NULL)
+			suggest_best(given, id, &best, &distance);
+	}
+	if (ids.len == 0)
+		ret = "the profile declares no agent: add one under permissions.agents";
+	else if (best != NULL)
+		ret = arena_printf(c->arena, "no agent '%s' (did you mean '%s'?): %s declares %s",
+				   given, best, p->files.v[0].name, strbuf_str(&ids));
+	else
+		ret = arena_printf(c->arena, "give one of %s's agents with -a: %s",
+				   p->files.v[0].name, strbuf_str(&ids));
+	return ret;
 }
 
 int cli_context_parse(struct cli_context *c, const char *text, struct err *err)

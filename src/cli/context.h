@@ -39,6 +39,9 @@ MUST_CHECK int cli_state_dir(struct arena *a, const struct facts_caller *caller,
 /* cli_context_load() - the caller, the profile, its checks, the agent. */
 MUST_CHECK int cli_context_load(struct cli_context *c, const struct cli_source *src,
 				struct err *err);
+/* cli_agent_hint() - which agents the profile declares, and the one nearest to @given (-a, or
+ * NULL). For the operator only: a denial does not name other principals to who was denied. */
+const char *cli_agent_hint(const struct cli_context *c, const char *given);
 /* cli_context_parse() - the same from the text of a profile of ours: the caller, no state. */
 MUST_CHECK int cli_context_parse(struct cli_context *c, const char *text, struct err *err);
 /* cli_context_facts() - the host, and the view of what @all_roots or the agent's rights grant. */

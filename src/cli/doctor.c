@@ -284,7 +284,7 @@ static bool load_policy(struct doctor *d, const struct cli_source *source)
 		c->agent = &c->profile->permissions.agents.v[0];
 	if (c->agent == NULL) {
 		err_set(&err, ERR_PROFILE, 0, "%s", c->identity.reason);
-		check_message(d, "agents", &err, "declare the agent under permissions.agents");
+		check_message(d, "agents", &err, cli_agent_hint(c, source->agent));
 		return false;
 	}
 	check_add(d, "agents", DOCTOR_OK)->detail = c->agent->id;

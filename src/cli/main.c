@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/exitcode.h"
-#include "base/suggest.h"
 #include "cli/cli.h"
 #include "cli/selftest.h"
 
@@ -26,17 +25,6 @@ static bool fill_stdio(void)
 	return true;
 }
 
-static void print_usage(FILE *f)
-{
-	const struct cli_command *cmd;
-
-	(void)fprintf(f, "usage: agentbox COMMAND [OPTIONS]\n\ncommands:\n");
-	for (size_t i = 0; (cmd = cli_command_at(i)) != NULL; i++)
-		(void)fprintf(f, "  %-8s %s\n", cmd->name, cmd->summary);
-	(void)fprintf(f, "\n'agentbox COMMAND --help' tells more. 'agentbox --version' prints the "
-			 "version.\n");
-}
-
 static int run_command(const struct cli_command *cmd, int argc, char **argv)
 {
 	struct arena a = { 0 };
@@ -49,24 +37,26 @@ static int run_command(const struct cli_command *cmd, int argc, char **argv)
 	return rc;
 }
 
-static int unknown_command(const char *word)
+/* Before the command: only these two, alone. */
+static int run_option(const char *word)
 {
-	const struct cli_command *cmd;
-	const char *best = NULL;
-	size_t distance = 0;
-
-	for (size_t i = 0; (cmd = cli_command_at(i)) != NULL; i++)
-		suggest_best(word, cmd->name, &best, &distance);
-	if (best != NULL)
-		cli_say("unknown command '%s' (did you mean '%s'?)", word, best);
-	else
-		cli_say("unknown command '%s' (agentbox --help lists them)", word);
-	return EXITCODE_FAILED;
+	if (strcmp(word, "--version") == 0)
+		(void)puts("agentbox " AGENTBOX_VERSION);
+	else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		cli_print_usage(stdout);
+	else {
+		cli_say("unexpected '%s': the command comes first, as in: agentbox run -p FILE -- "
+			"COMMAND",
+			word);
+		return EXITCODE_FAILED;
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	const struct cli_command *cmd;
+	struct err err = { 0 };
 
 	if (!fill_stdio())
 		return EXITCODE_FAILED;
@@ -86,22 +76,16 @@ int main(int argc, char **argv)
 		return EXITCODE_FAILED;
 	}
 	if (argc < 2) {
-		print_usage(stderr);
+		cli_print_usage(stderr);
 		return EXITCODE_FAILED;
 	}
-	if (strcmp(argv[1], "--version") == 0) {
-		(void)puts("agentbox " AGENTBOX_VERSION);
-		return 0;
-	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		print_usage(stdout);
-		return 0;
-	}
-	for (size_t i = 0; (cmd = cli_command_at(i)) != NULL; i++) {
-		if (strcmp(argv[1], cmd->name) == 0)
-			return run_command(cmd, argc - 2, argv + 2);
-	}
+	if (argv[1][0] == '-')
+		return run_option(argv[1]);
 	if (strcmp(argv[1], SELFTEST_VERB) == 0)
 		return selftest_inside(argc - 2, argv + 2);
-	return unknown_command(argv[1]);
+	cmd = cli_command_find(argv[1], &err);
+	if (cmd != NULL)
+		return run_command(cmd, argc - 2, argv + 2);
+	cli_say_err(&err);
+	return EXITCODE_FAILED;
 }

@@ -168,27 +168,3 @@ const char *cli_value(const struct cli_parsed *p, int id)
 
 	return g == NULL ? NULL : g->value;
 }
-
-void cli_print_help(const struct cli_command *cmd)
-{
-	(void)printf("usage: agentbox %s %s\n\n%s\n", cmd->name, cmd->synopsis, cmd->summary);
-	if (cmd->n_options > 0)
-		(void)printf("\noptions:\n");
-	for (size_t i = 0; i < cmd->n_options; i++) {
-		const struct cli_option row = cli_option_at(cmd, i), *o = &row;
-		char left[64];
-
-		(void)snprintf(left, sizeof(left), "%c%c%s--%s%s%s%s",
-			       o->short_name != '\0' ? '-' : ' ',
-			       o->short_name != '\0' ? o->short_name : ' ',
-			       o->short_name != '\0' ? ", " : "  ", o->name,
-			       o->arg == CLI_ARG_OPTIONAL ? "[="
-			       : takes_value(o)           ? " "
-							  : "",
-			       o->arg == CLI_ARG_NONE ? "" : o->value,
-			       o->arg == CLI_ARG_OPTIONAL ? "]" : "");
-		(void)printf("  %-28s %s\n", left, o->help);
-	}
-	if (cmd->examples != NULL)
-		(void)printf("\nexamples:\n%s", cmd->examples);
-}

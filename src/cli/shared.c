@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "base/suggest.h"
 #include "cli/cli.h"
 
 static const struct cli_command *const commands[] = {
-	&cmd_run, &cmd_check, &cmd_audit, &cmd_doctor, &cmd_selftest,
+	&cmd_run, &cmd_check, &cmd_audit, &cmd_doctor, &cmd_selftest, &cmd_help,
 };
 
 static const struct cli_option shared[CLI_OWN] = {
@@ -23,6 +26,25 @@ static const struct cli_option shared[CLI_OWN] = {
 const struct cli_command *cli_command_at(size_t i)
 {
 	return i < ARRAY_SIZE(commands) ? commands[i] : NULL;
+}
+
+const struct cli_command *cli_command_find(const char *name, struct err *err)
+{
+	const char *best = NULL;
+	size_t distance = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(name, commands[i]->name) == 0)
+			return commands[i];
+		suggest_best(name, commands[i]->name, &best, &distance);
+	}
+	if (best != NULL)
+		(void)err_set(err, ERR_USAGE, 0, "unknown command '%s' (did you mean '%s'?)", name,
+			      best);
+	else
+		(void)err_set(err, ERR_USAGE, 0,
+			      "unknown command '%s' (agentbox --help lists them)", name);
+	return NULL;
 }
 
 struct cli_option cli_option_at(const struct cli_command *cmd, size_t i)

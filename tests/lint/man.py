@@ -109,14 +109,17 @@ class Checker:
         for verb in verbs:
             text = self.run(verb, "--help").stdout
             names = [name for _, name in help_options(text)]
-            if not names:
+            if not names and verb != "help":
                 self.fault(f"agentbox {verb} --help lists no options")
-                continue
             known.update(names)
             for what in missing_options(page, verb, text):
                 self.fault(f"agentbox.1: missing: {what}")
+            if not section(page, verb):
+                self.fault(f"agentbox.1: no section: {verb}")
             if not re.search(rf"^\.Cm {verb}\b", section(page, "SYNOPSIS"), re.M):
                 self.fault(f"agentbox.1: not in the synopsis: {verb}")
+            if not names:
+                continue
             without = re.sub(rf"\bFl Fl {names[-1]}\b", "Ar gone", page)
             self.must_find(f"--{names[-1]} of {verb}", missing_options(without, verb, text))
         for name in sorted(long_options(page) - known):

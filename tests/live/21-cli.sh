@@ -25,6 +25,11 @@ expect_rc 125 "no command at all" "$AGENTBOX"
 is "$(cat "$T/out")" "" "prints nothing on stdout"
 like "$(cat "$T/err")" "^usage: agentbox COMMAND" "and the usage on stderr"
 
+says "unexpected '-p': the command comes first, as in: agentbox run -p FILE -- COMMAND" -p "$P" run -- true
+says "unexpected '--': the command comes first, as in: agentbox run -p FILE -- COMMAND" -- true
+says "unknown command 'chheck' (did you mean 'check'?)" help chheck
+says "help takes one command, as in: agentbox help run" help run check
+
 # --- options
 works "a run" "${U[@]}" -- true
 says "unknown option '--profil' (did you mean '--profile'?)" run --profil "$P" -- true
@@ -137,6 +142,14 @@ json_is "$T/j" '(o["rc"] == 125 and o["error"]["code"] == "usage" and not o["sta
 	"did you mean" in o["error"]["message"])' "is one object that says so"
 
 # --- help and version
+is "$("$AGENTBOX" help)" "$("$AGENTBOX" --help)" "help is --help"
+verbs=$("$AGENTBOX" --help | sed -nE '/^commands:/,/^$/s/^  ([a-z]+) .*/\1/p')
+like "$verbs" $'^run\n(.*\n)?check\n' "there are commands"
+for v in $verbs; do
+	is "$("$AGENTBOX" help "$v")" "$("$AGENTBOX" "$v" --help)" "help $v is $v --help"
+	like "$("$AGENTBOX" help "$v")" $'\nexamples:\n  agentbox '"$v" "help $v has an example"
+	is "$("$AGENTBOX" help "$v" | awk 'length > 80')" "" "help $v fits 80 columns"
+done
 for v in run check audit; do
 	"$AGENTBOX" "$v" --help >"$T/help" 2>"$T/err"
 	is "$?:$(cat "$T/err")" "0:" "$v --help"
@@ -162,6 +175,40 @@ for v in run check audit; do
 done
 is "$("$AGENTBOX" -h)" "$("$AGENTBOX" --help)" "-h is the same"
 like "$("$AGENTBOX" --version)" '^agentbox [0-9]+\.[0-9]+\.[0-9]+$' "--version"
+
+# --- on a terminal: no colour, whatever TERM and NO_COLOR say
+on_terminal() { # COMMAND LINE
+	TERM=xterm-256color script -qec "$AGENTBOX $*" /dev/null </dev/null 2>&1
+}
+unlike "$(on_terminal help run)" $'\e' "help on a terminal has no colour"
+like "$(on_terminal run --tiemout)" "^agentbox: unknown option" "an error on a terminal is text (control)"
+unlike "$(on_terminal run --tiemout)" $'\e' "and has no colour"
+
+# --- agents: a person is told which there are
+profile two <<E
+sandbox: {roots: ["$WS"]}
+permissions: {agents: {alice: allow, bob: allow}}
+E
+nearest="no agent 'alcie' (did you mean 'alice'?): $P declares alice, bob"
+which="give one of $P's agents with -a: alice, bob"
+expect_rc 120 "check of an agent that is not declared" "$AGENTBOX" check -p "$P" -a alcie read_file "$WS"
+is "$(cat "$T/out"):$(cat "$T/err")" "deny: unknown agent:agentbox: $nearest" "names the nearest"
+expect_rc 120 "check of none" "$AGENTBOX" check -p "$P" read_file "$WS"
+is "$(cat "$T/err")" "agentbox: $which" "lists them"
+expect_rc 120 "check of one that is like none" "$AGENTBOX" check -p "$P" -a xyzzy read_file "$WS"
+is "$(cat "$T/err")" "agentbox: $which" "lists them too"
+expect_rc 0 "check of one that is (control)" "$AGENTBOX" check -p "$P" -a alice read_file "$WS"
+is "$(cat "$T/err")" "" "says nothing of them"
+expect_rc 125 "selftest of one that is not" "$AGENTBOX" selftest --state "$STATE" -p "$P" -a alcie
+is "$(cat "$T/err")" "agentbox: $nearest" "names the nearest"
+expect_rc 125 "doctor of one that is not" "$AGENTBOX" doctor --state "$STATE" -p "$P" -a alcie
+like "$(cat "$T/out")" "remedy: no agent 'alcie' \(did you mean 'alice'\?\)" "names the nearest"
+expect_rc 120 "a run by one that is not" "$AGENTBOX" run --state "$STATE" -p "$P" -a alcie -- true
+is "$(cat "$T/err")" "agentbox: denied: unknown agent" "does not list them to a pipe"
+like "$(on_terminal run --state "$STATE" -p "$P" -a alcie -- true)" "did you mean 'alice'" \
+	"but to a person at a terminal"
+unlike "$(on_terminal run -q --state "$STATE" -p "$P" -a alcie -- true)" "alice" "unless -q"
+base_profile
 
 # --- who has neither a home nor XDG_STATE_HOME; a uid without an entry is a container's, and HOME
 # is all it has
