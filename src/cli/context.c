@@ -105,10 +105,11 @@ static int parse_fd(const char *text, int *ret, struct err *err)
 
 static int check_expected(const struct profile *p, const char *expect, struct err *err)
 {
-	if (expect == NULL || strcasecmp(expect, p->files.v[0].sha256) == 0)
+	if (expect == NULL || strcasecmp(expect, p->sha256) == 0)
 		return 0;
-	return err_set(err, ERR_PROFILE, 0, "%s has SHA-256 %s, not the expected one",
-		       p->files.v[0].name, p->files.v[0].sha256);
+	return err_set(err, ERR_PROFILE, 0, "%s%s SHA-256 %s, not the expected one",
+		       p->files.v[0].name,
+		       p->files.n > 1 ? " and the files that it pulls in have" : " has", p->sha256);
 }
 
 /* Root of a namespace that an ordinary user made has no /var/lib to write to, and the home that

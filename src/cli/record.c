@@ -38,7 +38,7 @@ static json_t *profile_json(const struct profile *p)
 {
 	json_t *o = json_object();
 
-	json_put(o, "sha256", json_text(p->files.v[0].sha256));
+	json_put(o, "sha256", json_text(p->sha256));
 	json_put(o, "sandbox_sha256", json_text(p->sandbox_sha256));
 	json_put(o, "permissions_sha256", json_text(p->permissions_sha256));
 	return o;

@@ -153,7 +153,7 @@ static json_t *hashes_json(const struct cli_context *c)
 	if (c == NULL || c->profile == NULL)
 		return json_null();
 	o = json_object();
-	json_put(o, "sha256", json_text(c->profile->files.v[0].sha256));
+	json_put(o, "sha256", json_text(c->profile->sha256));
 	json_put(o, "sandbox_sha256", json_text(c->profile->sandbox_sha256));
 	json_put(o, "permissions_sha256", json_text(c->profile->permissions_sha256));
 	return o;

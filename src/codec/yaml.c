@@ -250,6 +250,7 @@ static struct yaml_node *node_new(struct builder *b, enum yaml_kind kind)
 	n->kind = kind;
 	n->line = mark_line(&b->event.start_mark);
 	n->col = mark_col(b, &b->event.start_mark);
+	n->file = b->file;
 	return n;
 }
 

@@ -28,6 +28,7 @@ struct yaml_pair {
 struct yaml_node {
 	enum yaml_kind kind;
 	unsigned line, col; /* 1-based; col in bytes */
+	const char *file;   /* borrowed: the name that was given to yaml_parse() */
 	bool plain;         /* scalar without quotes: may be a number or a truth value */
 	const char *text;   /* scalar: NUL-terminated, holds no NUL */
 	size_t n;           /* list: items; map: pairs */

@@ -77,9 +77,10 @@ static int add_tree(struct schema_ctx *c, const char *key, const struct yaml_nod
 
 		if (path_covers(other, t.path) || path_covers(t.path, other))
 			return schema_fail(c, item,
-					   "'%s': '%.200s' and '%.200s' (line %u) lie in each "
+					   "'%s': '%.200s' and '%.200s' (%s) lie in each "
 					   "other: keep the outer one",
-					   key, t.path, other, s->base_add.v[i].pos.line);
+					   key, t.path, other,
+					   schema_where(c, item->file, &s->base_add.v[i].pos));
 	}
 	*array_push(c->a, &s->base_add) = t;
 	return 0;
@@ -131,9 +132,9 @@ int block_base_check(struct schema_ctx *c, const struct profile_sandbox *s)
 				continue;
 			return err_set_at(
 				c->err, ERR_PROFILE, t->pos.file, t->pos.line, t->pos.col,
-				"'add': '%.200s' and the root at '%.200s' (line %u) lie in "
-				"each other: move the root with 'at', or drop one",
-				t->path, r->at, r->pos.line);
+				"'add': '%.200s' and the root at '%.200s' (%s) lie in each "
+				"other: move the root with 'at', or drop one",
+				t->path, r->at, schema_where(c, t->pos.file, &r->pos));
 		}
 	}
 	return 0;

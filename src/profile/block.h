@@ -11,6 +11,9 @@ extern const struct schema_map block_base_map;
 extern const struct schema_map block_rule_map;
 extern const struct schema_map block_syscalls_map;
 
+/* block_version_check() - the only version there is. */
+MUST_CHECK int block_version_check(struct schema_ctx *c, const struct yaml_node *v);
+
 schema_parse_fn block_parse_params;      /* fills the context */
 schema_parse_fn block_parse_sandbox;     /* struct profile_sandbox */
 schema_parse_fn block_parse_permissions; /* struct profile_permissions */

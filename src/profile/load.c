@@ -9,6 +9,8 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "profile/builtin.h"
+#include "profile/extends.h"
 #include "profile/profile.h"
 #include "profile/trust.h"
 
@@ -22,29 +24,38 @@ static const char *kind_name(mode_t mode)
 				: "no file";
 }
 
-static int open_path(const struct profile_source *src, struct stat *st, struct err *err)
+/* @shown: what errors call it. */
+static int open_path(const struct profile_source *src, const char *path, const char *shown,
+		     struct stat *st, struct err *err)
 {
 	/* Without blocking, and without a terminal: what the name leads to is not known yet. */
-	FD_AUTO fd = open(src->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FD_AUTO fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const char *near = NULL;
+	int errnum = errno;
 
-	if (fd < 0 && errno == ELOOP)
+	if (fd < 0 && errnum == ELOOP)
 		return err_set(err, ERR_PROFILE, 0,
-			       "profile %s is a symlink: name the file that it points to",
-			       src->path);
-	if (fd < 0 && errno == ENXIO)
+			       "profile %s is a symlink: name the file that it points to", shown);
+	if (fd < 0 && errnum == ENXIO)
 		return err_set(err, ERR_PROFILE, 0,
 			       "profile %s is a socket or a device: it must be a regular file",
-			       src->path);
+			       shown);
+	if (fd < 0 && errnum == ENOENT && strchr(shown, '/') == NULL)
+		near = builtin_nearest(shown);
+	if (near != NULL)
+		return err_set(err, ERR_PROFILE, errnum,
+			       "profile %s cannot be opened (did you mean the shipped '%s'?)",
+			       shown, near);
 	if (fd < 0)
-		return err_set(err, ERR_PROFILE, errno, "profile %s cannot be opened", src->path);
+		return err_set(err, ERR_PROFILE, errnum, "profile %s cannot be opened", shown);
 	if (fstat(fd, st) != 0)
-		return err_set(err, ERR_PROFILE, errno, "profile %s", src->path);
+		return err_set(err, ERR_PROFILE, errno, "profile %s", shown);
 	if (!S_ISREG(st->st_mode))
 		return err_set(err, ERR_PROFILE, 0,
 			       "profile %s is %s: it must be a regular file (or give a pipe with "
 			       "--profile-fd)",
-			       src->path, kind_name(st->st_mode));
-	if (trust_check_file(src, src->path, fd, st, err) != 0)
+			       shown, kind_name(st->st_mode));
+	if (trust_check_file(src, shown, fd, st, err) != 0)
 		return -1;
 	return fd_take(&fd);
 }
@@ -96,73 +107,66 @@ static int read_text(struct arena *a, int fd, struct profile_text *t, struct pro
 	return 0;
 }
 
-/* What was opened, by whichever way. */
-struct opened {
-	int fd;
-	const char *name;
-	const char *dir; /* base of relative host paths */
-	struct profile_file file;
-};
-
-static int open_source(struct arena *a, const struct profile_source *src, struct opened *o,
-		       struct err *err)
+static void file_of(const struct stat *st, struct profile_file *file)
 {
-	struct stat st = { 0 };
-
-	if (src->path == NULL) {
-		o->name = arena_printf(a, "fd:%d", src->fd);
-		if (check_fd(src, o->name, &st, err) != 0)
-			return -1;
-		o->file.real = real_path(a, src->fd, &st);
-		o->dir = src->cwd;
-	} else {
-		o->name = src->path;
-		o->fd = open_path(src, &st, err);
-		if (o->fd < 0)
-			return -1;
-		o->file.real = real_path(a, o->fd, &st);
-		if (o->file.real == NULL)
-			return err_set(err, ERR_PROFILE, 0,
-				       "profile %s: its place cannot be told (was it moved or "
-				       "removed, is /proc mounted?)",
-				       src->path);
-		if (trust_check_above(src, o->file.real, &st, err) != 0)
-			return -1;
-		o->dir = path_dirname(a, o->file.real);
-	}
-	o->file.name = o->name;
-	o->file.dev = st.st_dev;
-	o->file.ino = st.st_ino;
-	o->file.nlink = st.st_nlink;
-	o->file.uid = st.st_uid;
-	return 0;
+	file->dev = st->st_dev;
+	file->ino = st->st_ino;
+	file->nlink = st->st_nlink;
+	file->uid = st->st_uid;
 }
 
-static int load_opened(struct arena *a, const struct profile_source *src, struct opened *o,
-		       const struct profile **ret, struct err *err)
+/* extends_open_fn */
+static int load_path(struct arena *a, const struct profile_source *src, const char *path,
+		     const char *name, struct extends_file *ret, struct err *err)
 {
-	struct profile_text text = { .name = o->name, .dir = o->dir };
-	const struct profile *parsed;
-	struct profile *p;
+	struct stat st = { 0 };
+	FD_AUTO fd = open_path(src, path, name, &st, err);
 
-	if (read_text(a, src->path == NULL ? src->fd : o->fd, &text, &o->file, err) != 0 ||
-	    profile_parse(a, src, &text, &parsed, err) != 0)
+	if (fd < 0)
 		return -1;
-	p = arena_new(a, struct profile);
-	*p = *parsed;
-	*array_push(a, &p->files) = o->file;
-	*ret = p;
-	return 0;
+	ret->file.real = real_path(a, fd, &st);
+	if (ret->file.real == NULL)
+		return err_set(err, ERR_PROFILE, 0,
+			       "profile %s: its place cannot be told (was it moved or removed, is "
+			       "/proc mounted?)",
+			       name);
+	if (trust_check_above(src, ret->file.real, &st, err) != 0)
+		return -1;
+	ret->text.name = name;
+	ret->text.dir = path_dirname(a, ret->file.real);
+	ret->file.name = name;
+	file_of(&st, &ret->file);
+	return read_text(a, fd, &ret->text, &ret->file, err);
+}
+
+static int load_fd(struct arena *a, const struct profile_source *src, struct extends_file *ret,
+		   struct err *err)
+{
+	const char *name = arena_printf(a, "fd:%d", src->fd);
+	struct stat st = { 0 };
+
+	if (check_fd(src, name, &st, err) != 0)
+		return -1;
+	ret->file.real = real_path(a, src->fd, &st);
+	ret->text.name = name;
+	ret->text.dir = src->cwd;
+	ret->file.name = name;
+	file_of(&st, &ret->file);
+	return read_text(a, src->fd, &ret->text, &ret->file, err);
 }
 
 int profile_load(struct arena *a, const struct profile_source *src, const struct profile **ret,
 		 struct err *err)
 {
-	struct opened o = { .fd = -1 };
-	int r = open_source(a, src, &o, err);
+	const struct builtin *b = src->path == NULL ? NULL : builtin_find(src->path);
+	struct extends_file o = { 0 };
+	profile_files files = { 0 };
 
-	if (r == 0)
-		r = load_opened(a, src, &o, ret, err);
-	fd_close(&o.fd);
-	return r;
+	if (b != NULL)
+		extends_builtin(b, &o);
+	else if (src->path == NULL ? load_fd(a, src, &o, err) != 0
+				   : load_path(a, src, src->path, src->path, &o, err) != 0)
+		return -1;
+	*array_push(a, &files) = o.file;
+	return extends_parse(a, src, &o.text, load_path, &files, ret, err);
 }

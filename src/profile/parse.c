@@ -4,18 +4,34 @@
 #include "codec/json.h"
 #include "profile/block.h"
 #include "profile/dump.h"
+#include "profile/extends.h"
 
-#define LEAST "the least profile is {sandbox: {roots: [.]}, permissions: {agents: {me: allow}}}"
+#define LEAST                                                                                      \
+	"the least profile is {extends: [builtin:default]}, or {sandbox: {roots: [.]}, "           \
+	"permissions: {agents: {me: allow}}}"
+
+int block_version_check(struct schema_ctx *c, const struct yaml_node *v)
+{
+	if (v->kind != YAML_SCALAR || !v->plain || strcmp(v->text, "1") != 0)
+		return schema_fail(c, v, "'version' can only be 1, not %s", schema_got(c, v));
+	return 0;
+}
 
 static int parse_version(struct schema_ctx *c, const struct schema_row *row,
 			 const struct yaml_pair *p, void *field)
 {
 	(void)row;
 	(void)field;
-	if (p->value->kind != YAML_SCALAR || !p->value->plain || strcmp(p->value->text, "1") != 0)
-		return schema_fail(c, p->value, "'version' can only be 1, not %s",
-				   schema_got(c, p->value));
-	return 0;
+	return block_version_check(c, p->value);
+}
+
+/* extends_follow() has put what they name in their place. */
+static int parse_followed(struct schema_ctx *c, const struct schema_row *row,
+			  const struct yaml_pair *p, void *field)
+{
+	(void)row;
+	(void)field;
+	return schema_fail(c, p->key, "'%s' can only stand at the top of a profile", p->key->text);
 }
 
 /* In the order of need: the blocks use the params. */
@@ -24,6 +40,19 @@ static const struct schema_row rows[] = {
 	  .parse = parse_version,
 	  .type = "1",
 	  .help = "of the profile's language (absent: 1)" },
+	{ .key = "extends",
+	  .parse = parse_followed,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of builtin:NAME or paths",
+	  .help = "profiles that this one adds to and changes: the later over the earlier" },
+	{ .key = "sandbox_file",
+	  .parse = parse_followed,
+	  .type = "path",
+	  .help = "a file that holds the sandbox block" },
+	{ .key = "permissions_file",
+	  .parse = parse_followed,
+	  .type = "path",
+	  .help = "a file that holds the permissions block" },
 	{ .key = "params",
 	  .parse = block_parse_params,
 	  .shape = SCHEMA_SHAPE_NAMED,
@@ -57,28 +86,49 @@ static void profile_hash(struct profile *p)
 {
 	JSON_AUTO *sandbox = profile_sandbox_json(p);
 	JSON_AUTO *permissions = profile_permissions_json(p);
+	STRBUF_AUTO lines = { 0 };
 
 	json_canonical_sha256(sandbox, p->sandbox_sha256);
 	json_canonical_sha256(permissions, p->permissions_sha256);
+	if (p->files.n == 1) {
+		memcpy(p->sha256, p->files.v[0].sha256, sizeof(p->sha256));
+		return;
+	}
+	for (size_t i = 0; i < p->files.n; i++) {
+		strbuf_puts(&lines, p->files.v[i].sha256);
+		strbuf_puts(&lines, "\n");
+	}
+	sha256_hex(strbuf_str(&lines), lines.len, p->sha256);
+}
+
+int extends_parse(struct arena *a, const struct profile_source *src,
+		  const struct profile_text *text, extends_open_fn *open, profile_files *files,
+		  const struct profile **ret, struct err *err)
+{
+	struct schema_ctx c = { .a = a, .file = text->name, .src = src, .err = err };
+	struct profile *p = arena_new(a, struct profile);
+	const struct yaml_node *root = NULL;
+
+	if (yaml_parse(a, text->name, text->text, text->len, &root, err) != 0)
+		return -1;
+	*array_push(a, &c.files) = (struct schema_file){ text->name, text->dir };
+	if (extends_follow(&c, open, &root, files) != 0)
+		return -1;
+	param_predeclare(&c);
+	if (schema_walk(&c, &root_map, root, p) != 0 || param_given_check(&c) != 0)
+		return -1;
+	p->files = *files;
+	profile_hash(p);
+	*ret = p;
+	return 0;
 }
 
 int profile_parse(struct arena *a, const struct profile_source *src,
 		  const struct profile_text *text, const struct profile **ret, struct err *err)
 {
-	struct schema_ctx c = {
-		.a = a, .file = text->name, .dir = text->dir, .src = src, .err = err
-	};
-	struct profile *p = arena_new(a, struct profile);
-	const struct yaml_node *root;
+	profile_files files = { 0 };
 
-	if (yaml_parse(a, text->name, text->text, text->len, &root, err) != 0)
-		return -1;
-	param_predeclare(&c);
-	if (schema_walk(&c, &root_map, root, p) != 0 || param_given_check(&c) != 0)
-		return -1;
-	profile_hash(p);
-	*ret = p;
-	return 0;
+	return extends_parse(a, src, text, NULL, &files, ret, err);
 }
 
 const struct profile_agent *profile_agent_find(const struct profile *p, const char *id)

@@ -20,7 +20,27 @@ struct permissions_text {
 	struct profile_permissions *out;
 };
 
+/* Where there was an agent to take the place of, the key is gone by now. */
+static int parse_override(struct schema_ctx *c, const struct schema_row *row,
+			  const struct yaml_pair *p, void *field)
+{
+	bool on = false;
+
+	(void)field;
+	if (schema_parse_bool(c, row, p, &on) != 0)
+		return -1;
+	if (on)
+		return schema_fail(c, p->key,
+				   "'override' has nothing to override: no profile of 'extends' "
+				   "declares this agent");
+	return 0;
+}
+
 static const struct schema_row agent_rows[] = {
+	{ .key = "override",
+	  .parse = parse_override,
+	  .type = "true or false",
+	  .help = "take the place of an agent that a profile of extends declares (default false)" },
 	{ .key = "rules",
 	  .parse = schema_parse_pair,
 	  .offset = offsetof(struct agent_text, rules),

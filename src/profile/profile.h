@@ -188,7 +188,7 @@ struct profile_permissions {
 /* A file that was read, for hiding it, pinning it and naming it in records. */
 struct profile_file {
 	const char *name; /* as the user gave it */
-	const char *real; /* canonical host path, or NULL when given by descriptor and unknown */
+	const char *real; /* canonical host path, or NULL: by descriptor and unknown, or shipped */
 	dev_t dev;
 	ino_t ino;
 	nlink_t nlink;
@@ -201,8 +201,12 @@ struct profile_param {
 	const char *value;
 };
 
+typedef ARRAY_OF(struct profile_file) profile_files;
+
 struct profile {
-	ARRAY_OF(struct profile_file) files; /* the profile itself first */
+	profile_files files;          /* the profile itself first, then what it pulled in */
+	char sha256[SHA256_HEX_SIZE]; /* of all files: that of the only one, or of the lines of
+					 digests, in their order */
 	struct profile_sandbox sandbox;
 	struct profile_permissions permissions;
 	char sandbox_sha256[SHA256_HEX_SIZE]; /* canonical JSON of the effective block */
@@ -211,7 +215,7 @@ struct profile {
 
 /* What the caller brings to loading. All borrowed for the call and by the profile. */
 struct profile_source {
-	const char *path; /* the file, or NULL with fd */
+	const char *path; /* the file, or the name of a shipped profile; NULL with fd */
 	int fd;           /* an open descriptor (--profile-fd), or -1; borrowed */
 	const char *cwd;  /* absolute: base of relative host paths of a profile read from fd */
 	const char *home; /* the caller's home from passwd, or NULL */
@@ -236,7 +240,8 @@ struct profile_text {
 	size_t len;
 };
 
-/* profile_parse() - the same from text in memory: no trust checks, nothing is opened. */
+/* profile_parse() - the same from text in memory: no trust checks, nothing is opened; of other
+ * profiles it can extend the shipped ones alone. Its list of files is left to the caller. */
 MUST_CHECK int profile_parse(struct arena *a, const struct profile_source *src,
 			     const struct profile_text *text, const struct profile **ret,
 			     struct err *err);

@@ -81,7 +81,7 @@ int block_path_text(struct schema_ctx *c, const char *key, const struct yaml_nod
 int block_host_path(struct schema_ctx *c, const char *key, const struct yaml_node *n,
 		    const char *text, const char **ret)
 {
-	const char *base = c->dir;
+	const char *base = schema_dir(c, n);
 	char *joined;
 	size_t len;
 
@@ -195,9 +195,9 @@ static int root_add(struct schema_ctx *c, const char *key, const struct yaml_nod
 	for (size_t i = 0; i < s->roots.n; i++) {
 		if (strcmp(s->roots.v[i].at, r.at) == 0)
 			return schema_fail(c, item,
-					   "two roots at '%.200s' (the other at line %u): one must "
-					   "move with 'at'",
-					   r.at, s->roots.v[i].pos.line);
+					   "two roots at '%.200s' (the other at %s): one must move "
+					   "with 'at'",
+					   r.at, schema_where(c, item->file, &s->roots.v[i].pos));
 	}
 	*array_push(c->a, &s->roots) = r;
 	return 0;

@@ -18,7 +18,24 @@ static const struct schema_word seconds[] = { { "", 1000 }, { NULL, 0 } };
 
 struct profile_pos schema_pos(const struct schema_ctx *c, const struct yaml_node *n)
 {
-	return (struct profile_pos){ .file = c->file, .line = n->line, .col = n->col };
+	(void)c;
+	return (struct profile_pos){ .file = n->file, .line = n->line, .col = n->col };
+}
+
+const char *schema_dir(const struct schema_ctx *c, const struct yaml_node *n)
+{
+	for (size_t i = 0; i < c->files.n; i++) {
+		if (c->files.v[i].name == n->file)
+			return c->files.v[i].dir;
+	}
+	return "/";
+}
+
+const char *schema_where(struct schema_ctx *c, const char *file, const struct profile_pos *other)
+{
+	if (other->file == file)
+		return arena_printf(c->a, "line %u", other->line);
+	return arena_printf(c->a, "%.200s:%u", other->file, other->line);
 }
 
 static bool is_null(const struct yaml_node *n)
@@ -128,15 +145,16 @@ static int check_twin(struct schema_ctx *c, const struct schema_row *row,
 		      const struct yaml_node *node, const struct yaml_pair *p)
 {
 	const struct yaml_pair *other;
+	struct profile_pos pos;
 
 	if (row->twin == NULL)
 		return 0;
 	other = pair_at(node, row->twin);
 	if (other == NULL)
 		return 0;
-	return schema_fail(c, p->key,
-			   "'%s' and '%s' (line %u) are two spellings of one key: keep one",
-			   row->key, row->twin, other->key->line);
+	pos = schema_pos(c, other->key);
+	return schema_fail(c, p->key, "'%s' and '%s' (%s) are two spellings of one key: keep one",
+			   row->key, row->twin, schema_where(c, p->key->file, &pos));
 }
 
 int schema_walk(struct schema_ctx *c, const struct schema_map *map, const struct yaml_node *node,

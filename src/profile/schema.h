@@ -13,11 +13,19 @@
 #include "profile/param.h"
 #include "profile/profile.h"
 
+/* A file that the profile was put together from. */
+struct schema_file {
+	const char *name; /* what yaml_node.file of its nodes points to */
+	const char *dir;  /* absolute: base of relative host paths in it */
+};
+
+typedef ARRAY_OF(struct schema_file) schema_files;
+
 /* What every parser of a value may use. */
 struct schema_ctx {
 	struct arena *a;
-	const char *file; /* for errors, borrowed */
-	const char *dir;  /* absolute: base of relative host paths */
+	const char *file;   /* the profile itself, for errors without a node; borrowed */
+	schema_files files; /* it and those that it pulled in */
 	const struct profile_source *src;
 	struct param_set params;
 	struct err *err;
@@ -71,11 +79,18 @@ const struct schema_map *schema_root(void);
 /* schema_fail() - an error at a node. The -1 stands here, where the compiler and the
  * analyser see that nothing goes on after it. */
 #define schema_fail(c, node, ...)                                                                  \
-	((void)err_set_at((c)->err, ERR_PROFILE, (c)->file, (node)->line, (node)->col,             \
+	((void)err_set_at((c)->err, ERR_PROFILE, (node)->file, (node)->line, (node)->col,          \
 			  __VA_ARGS__),                                                            \
 	 -1)
 
 struct profile_pos schema_pos(const struct schema_ctx *c, const struct yaml_node *n);
+
+/* schema_dir() - what relative host paths at @n are relative to. */
+const char *schema_dir(const struct schema_ctx *c, const struct yaml_node *n);
+
+/* schema_where() - "line 3", or "base.yaml:3" for what stands in another file than @file. In the
+ * context's arena. */
+const char *schema_where(struct schema_ctx *c, const char *file, const struct profile_pos *other);
 
 /* schema_walk() - the loop: unknown keys are errors, rows are parsed in table order. */
 MUST_CHECK int schema_walk(struct schema_ctx *c, const struct schema_map *map,
