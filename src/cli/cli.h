@@ -59,6 +59,8 @@ struct cli_command {
 	const struct cli_option *options;
 	size_t n_options;
 	const char *examples; /* lines for help, or NULL */
+	/* For completion: what the first word may be; NULL after the last. NULL: no such list. */
+	const char *(*word_at)(size_t i);
 	/* Returns the exit status; errors are put into *err and printed by main. */
 	int (*run)(struct arena *a, int argc, char **argv, struct err *err);
 };

@@ -130,6 +130,11 @@ static int log_path(struct arena *a, const struct cli_parsed *p, const char **re
 	return 0;
 }
 
+static const char *word_at(size_t i)
+{
+	return i < ARRAY_SIZE(verbs) ? verbs[i].name : NULL;
+}
+
 static int command_audit(struct arena *a, int argc, char **argv, struct err *err)
 {
 	struct audit_head want = { 0 };
@@ -167,5 +172,6 @@ const struct cli_command cmd_audit = {
 	.examples = "  agentbox audit verify             0: whole, 1: broken, with the line\n"
 		    "  agentbox audit head >head.txt     to be kept where no agent can write\n"
 		    "  agentbox audit verify --head \"$(cat head.txt)\"\n",
+	.word_at = word_at,
 	.run = command_audit,
 };

@@ -275,6 +275,11 @@ static void collect_words(struct arena *a, const struct cli_parsed *p, struct ch
 	c->n_words = words.n;
 }
 
+static const char *word_at(size_t i)
+{
+	return i < ACTION_MAX ? action_name((enum action)i) : NULL;
+}
+
 static int command_check(struct arena *a, int argc, char **argv, struct err *err)
 {
 	struct cli_parsed p;
@@ -316,5 +321,6 @@ const struct cli_command cmd_check = {
 	.n_options = ARRAY_SIZE(options),
 	.examples = "  agentbox check -p p.yaml -a bob read_file /data/reports/q3.md\n"
 		    "  agentbox check -p p.yaml -a alice run_command git status\n",
+	.word_at = word_at,
 	.run = command_check,
 };

@@ -75,6 +75,13 @@ void cli_print_usage(FILE *f)
 		      "prints the\nversion.\n");
 }
 
+static const char *word_at(size_t i)
+{
+	const struct cli_command *cmd = cli_command_at(i);
+
+	return cmd == NULL ? NULL : cmd->name;
+}
+
 static int command_help(struct arena *a, int argc, char **argv, struct err *err)
 {
 	const struct cli_command *cmd = &cmd_help;
@@ -103,5 +110,6 @@ const struct cli_command cmd_help = {
 	.synopsis = "[COMMAND]",
 	.summary = "how a command is used; without one, which there are",
 	.examples = "  agentbox help run\n",
+	.word_at = word_at,
 	.run = command_help,
 };

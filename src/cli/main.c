@@ -10,6 +10,7 @@
 
 #include "base/exitcode.h"
 #include "cli/cli.h"
+#include "cli/completion.h"
 #include "cli/selftest.h"
 
 /* A descriptor that agentbox opens must never become the standard input or output of something
@@ -83,6 +84,8 @@ int main(int argc, char **argv)
 		return run_option(argv[1]);
 	if (strcmp(argv[1], SELFTEST_VERB) == 0)
 		return selftest_inside(argc - 2, argv + 2);
+	if (strcmp(argv[1], COMPLETION_VERB) == 0)
+		return completion_print(argc - 2, argv + 2);
 	cmd = cli_command_find(argv[1], &err);
 	if (cmd != NULL)
 		return run_command(cmd, argc - 2, argv + 2);

@@ -44,6 +44,11 @@ ok "nothing in it is left to fill in" test -z "$(grep '@[A-Z]*@' "$profile")"
 # What doctor tells people to load: the same path, in the program.
 ok "the program names it where it was put" grep -qaF "${profile#"$dest/root"}" "$binary"
 
+for file in bash-completion/completions/agentbox zsh/site-functions/_agentbox \
+	fish/vendor_completions.d/agentbox.fish; do
+	ok "completions: $file" test -s "$(find "$dest/root" -type f -path "*/share/$file")"
+done
+
 parser=$(command -v apparmor_parser || echo /sbin/apparmor_parser)
 if [ ! -x "$parser" ]; then
 	skip "apparmor_parser takes it" "apparmor_parser is not installed"
