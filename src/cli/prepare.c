@@ -246,6 +246,8 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 		p->decided = true;
 		return record(p, in, err) == 0 ? EXITCODE_DENIED : cli_rc(err);
 	}
+	if (policy_enforceable(c->profile, c->agent, err) != 0)
+		return cli_rc(err);
 	c->self_at = in->self_at;
 	if (in->self_at != NULL)
 		c->profile = list_self(a, c->profile, in->self_at);
@@ -281,7 +283,8 @@ int prepare_probe(struct arena *a, const struct prepare_input *in, struct prepar
 
 	no_command[0] = arena_strdup(a, "doctor");
 	probe.argv = no_command;
-	if (cli_context_facts(&p->context, false, err) != 0)
+	if (policy_enforceable(p->context.profile, p->context.agent, err) != 0 ||
+	    cli_context_facts(&p->context, false, err) != 0)
 		return -1;
 	p->resolved.workdir = "/";
 	return compile(a, &probe, p, err);

@@ -104,7 +104,7 @@ static bool rule_matches_paths(const struct profile_rule *rule, const struct req
 	for (size_t i = 0; i < rule->paths.n; i++) {
 		const struct profile_path *p = &rule->paths.v[i];
 
-		if (rq->kind == REQUEST_PATH ? match_path(p, rq->path)
+		if (rq->kind == REQUEST_PATH ? glob_match(&p->glob, rq->path)
 					     : match_tree(p, rq->path, whole))
 			return true;
 	}

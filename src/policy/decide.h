@@ -86,6 +86,11 @@ enum policy_trap policy_trap(const struct profile_sandbox *s, const char *path);
 /* policy_trap_name() - the same for a path below a root ("name" or "dir/name"). */
 enum policy_trap policy_trap_name(const struct profile_sandbox *s, const char *rel);
 
-/* policy_validate() - rules that no mechanism of this version can hold, found from the profile
- * alone: ERR_PROFILE at the rule. Every verb calls it right after loading. */
+/* policy_validate() - what contradicts itself, found from the profile alone: ERR_PROFILE at the
+ * rule. Every verb calls it right after loading. */
 MUST_CHECK int policy_validate(const struct profile *p, struct err *err);
+
+/* policy_enforceable() - rules of @agent that no mechanism of this version holds for programs:
+ * ERR_PROFILE at the rule. Before anything is mounted for that agent. */
+MUST_CHECK int policy_enforceable(const struct profile *p, const struct profile_agent *agent,
+				  struct err *err);

@@ -93,19 +93,10 @@ bool match_wildcards(const char *pattern, const char *text)
 	return true;
 }
 
-bool match_path(const struct profile_path *pattern, const char *path)
+bool match_tree(const struct profile_path *pattern, const char *path, bool whole)
 {
-	if (pattern->subtree)
-		return path_covers(pattern->prefix, path);
-	return strcmp(pattern->prefix, path) == 0;
-}
-
-bool match_tree(const struct profile_path *pattern, const char *path, bool is_file)
-{
-	if (pattern->subtree)
-		return path_covers(pattern->prefix, path);
-	/* The literal path of a directory is the directory alone, not what is in it. */
-	return is_file && strcmp(pattern->prefix, path) == 0;
+	/* The path of a directory is the directory alone, not what is in it. */
+	return glob_covers(&pattern->glob, path) || (whole && glob_match(&pattern->glob, path));
 }
 
 static bool match_words(const struct profile_command *pattern, char *const *argv)

@@ -11,10 +11,9 @@
 bool match_name(const char *pattern, const char *name, size_t len);
 /* match_wildcards() - a whole text against '*' (any run, slashes too) and '?' alone. */
 bool match_wildcards(const char *pattern, const char *text);
-/* match_path() - a canonical path against a rule's pattern. */
-bool match_path(const struct profile_path *pattern, const char *path);
-/* match_tree() - the pattern covers everything that a mount of @path grants. */
-bool match_tree(const struct profile_path *pattern, const char *path, bool is_file);
+/* match_tree() - the pattern covers everything that a mount of @path grants; @whole: @path itself
+ * is enough. */
+bool match_tree(const struct profile_path *pattern, const char *path, bool whole);
 /* match_command() - @lenient: match when either name or file agree (deny, interrupt); an allow
  * needs both. */
 bool match_command(const struct profile_command *pattern, const struct command_file *pattern_file,

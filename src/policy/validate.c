@@ -18,9 +18,9 @@ static bool path_is_enforced(const struct profile_sandbox *s, const struct profi
 	for (size_t i = 0; i < s->roots.n; i++) {
 		const char *at = s->roots.v[i].at;
 
-		if (path_covers(path->prefix, at)) {
-			own_root = own_root || path->subtree || strcmp(path->prefix, at) == 0;
-		} else if (path_covers(at, path->prefix)) {
+		if (match_tree(path, at, true)) {
+			own_root = true;
+		} else if (glob_reaches(&path->glob, at)) {
 			finer = true;
 			*ret_root = &s->roots.v[i];
 		}
@@ -28,8 +28,8 @@ static bool path_is_enforced(const struct profile_sandbox *s, const struct profi
 	return !finer || (mode == PROFILE_ALLOW && own_root);
 }
 
-static int rule_paths_validate(const struct profile_sandbox *s, const struct profile_rule *rule,
-			       struct err *err)
+static int rule_enforceable(const struct profile_sandbox *s, const struct profile_rule *rule,
+			    struct err *err)
 {
 	for (size_t i = 0; i < rule->paths.n; i++) {
 		const struct profile_path *path = &rule->paths.v[i];
@@ -39,12 +39,22 @@ static int rule_paths_validate(const struct profile_sandbox *s, const struct pro
 			return err_set_at(err, ERR_PROFILE, rule->pos.file, rule->pos.line,
 					  rule->pos.col,
 					  "'%s' is finer than the root '%s', and nothing in this "
-					  "version enforces that for programs: %s",
+					  "version enforces that for programs, so that no command "
+					  "is run ('check' answers): %s",
 					  path->text, root->at,
 					  rule->mode == PROFILE_ALLOW
 						  ? "make it a root of its own, or move it out of "
 						    "the root"
 						  : "move it out of the root");
+	}
+	return 0;
+}
+
+int policy_enforceable(const struct profile *p, const struct profile_agent *agent, struct err *err)
+{
+	for (size_t i = 0; i < agent->rules.n; i++) {
+		if (rule_enforceable(&p->sandbox, &agent->rules.v[i], err) != 0)
+			return -1;
 	}
 	return 0;
 }
@@ -117,13 +127,7 @@ int policy_validate(const struct profile *p, struct err *err)
 	if (grants_validate(&p->sandbox, err) != 0)
 		return -1;
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
-		const struct profile_agent *agent = &p->permissions.agents.v[i];
-
-		for (size_t k = 0; k < agent->rules.n; k++) {
-			if (rule_paths_validate(&p->sandbox, &agent->rules.v[k], err) != 0)
-				return -1;
-		}
-		if (agent_validate(p, agent, err) != 0)
+		if (agent_validate(p, &p->permissions.agents.v[i], err) != 0)
 			return -1;
 	}
 	return 0;

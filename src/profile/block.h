@@ -48,5 +48,7 @@ MUST_CHECK int block_rule_build(struct schema_ctx *c, const struct yaml_node *it
 /* block_rule_path() - one path of a rule. @subtree: without slash star star too. */
 MUST_CHECK int block_rule_path(struct schema_ctx *c, const char *key, const struct yaml_node *item,
 			       bool subtree, struct profile_rule *rule);
+/* block_rule_any_path() - the list ["/" and slash star star]. */
+void block_rule_any_path(struct arena *a, struct profile_rule *rule);
 /* block_rule_any_command() - the list ["*"]. */
 void block_rule_any_command(struct arena *a, struct profile_rule *rule);

@@ -199,8 +199,10 @@ static json_t *rule_json(const struct profile_rule *r)
 		if ((r->actions & ACTION_BIT(i)) != 0)
 			append(actions, json_text(action_name((enum action)i)));
 	}
-	for (size_t i = 0; i < r->paths.n; i++)
-		append(paths, json_text(r->paths.v[i].text));
+	for (size_t i = 0; i < r->paths.n; i++) {
+		if (!r->paths.v[i].more)
+			append(paths, json_text(r->paths.v[i].text));
+	}
 	for (size_t i = 0; i < r->commands.n; i++) {
 		const struct profile_command *cmd = &r->commands.v[i];
 		json_t *words = need(json_array());

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/path.h"
 #include "base/strbuf.h"
 #include "base/suggest.h"
@@ -211,8 +212,10 @@ int param_given_check(struct schema_ctx *c)
 	return 0;
 }
 
+typedef void value_add_fn(struct strbuf *sb, const char *value);
+
 static int expand_one(struct schema_ctx *c, const struct yaml_node *n, const char *name, size_t len,
-		      struct strbuf *sb)
+		      value_add_fn *add, struct strbuf *sb)
 {
 	const struct param_value *v = param_find(c, name, len);
 
@@ -228,12 +231,12 @@ static int expand_one(struct schema_ctx *c, const struct yaml_node *n, const cha
 	if (v->value == NULL)
 		return schema_fail(c, n, "${%s} has no value: give --param %s=..., or a default",
 				   v->name, v->name);
-	strbuf_puts(sb, v->value);
+	add(sb, v->value);
 	return 0;
 }
 
-int param_expand(struct schema_ctx *c, const char *key, const struct yaml_node *n, const char *text,
-		 const char **ret)
+static int expand(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+		  const char *text, value_add_fn *add, const char **ret)
 {
 	STRBUF_AUTO sb = { 0 };
 	const char *at = strstr(text, "${");
@@ -248,7 +251,7 @@ int param_expand(struct schema_ctx *c, const char *key, const struct yaml_node *
 		if (at[2 + len] == '\0')
 			return schema_fail(c, n, "'%s': '${' without '}'", key);
 		strbuf_add(&sb, text, (size_t)(at - text));
-		if (expand_one(c, n, at + 2, len, &sb) != 0)
+		if (expand_one(c, n, at + 2, len, add, &sb) != 0)
 			return -1;
 		/* A bound for what a short text can grow to by naming a long value often. */
 		if (sb.len > EXPANDED_MAX)
@@ -258,4 +261,16 @@ int param_expand(struct schema_ctx *c, const char *key, const struct yaml_node *
 	strbuf_puts(&sb, text);
 	*ret = arena_strndup(c->a, strbuf_str(&sb), sb.len);
 	return 0;
+}
+
+int param_expand(struct schema_ctx *c, const char *key, const struct yaml_node *n, const char *text,
+		 const char **ret)
+{
+	return expand(c, key, n, text, strbuf_puts, ret);
+}
+
+int param_expand_glob(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+		      const char *text, const char **ret)
+{
+	return expand(c, key, n, text, glob_escape, ret);
 }

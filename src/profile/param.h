@@ -33,3 +33,6 @@ void param_predeclare(struct schema_ctx *c);
  * holds is literal. @text is the node's text or a part of it. */
 MUST_CHECK int param_expand(struct schema_ctx *c, const char *key, const struct yaml_node *n,
 			    const char *text, const char **ret);
+/* param_expand_glob() - the same in a path pattern, where a value stands for itself. */
+MUST_CHECK int param_expand_glob(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+				 const char *text, const char **ret);

@@ -133,8 +133,7 @@ static void agent_allow_all(struct schema_ctx *c, struct profile_agent *agent)
 		rule->actions |= ACTION_BIT(i);
 	/* Host tools lie outside the sandbox: the short form never reaches them. */
 	rule->actions &= ~ACTION_BIT(ACTION_HOST_RUN);
-	*array_push(c->a, &rule->paths) =
-		(struct profile_path){ .text = "/**", .prefix = "/", .subtree = true };
+	block_rule_any_path(c->a, rule);
 	block_rule_any_command(c->a, rule);
 	rule->any_host = true;
 	rule->mode = PROFILE_ALLOW;

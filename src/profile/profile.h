@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/glob.h"
 #include "codec/sha256.h"
 #include "filter/filter.h"
 #include "profile/action.h"
@@ -148,13 +149,11 @@ enum profile_verdict {
 	PROFILE_ALLOW,
 };
 
-/* A path pattern of a rule. This version knows a literal path, and a literal path followed by
- * slash star star (which matches the path itself too): every rule must be decidable for a whole
- * root, so finer globs are refused at load. */
+/* A path pattern of a rule; one with {...} is one entry for each pattern that it stands for. */
 struct profile_path {
-	const char *text;   /* as written, after ${...} */
-	const char *prefix; /* the literal part, canonical */
-	bool subtree;       /* ended in slash star star */
+	const char *text; /* as written, after ${...}: what a value holds is escaped there */
+	bool more;        /* a further entry of the text before */
+	struct glob glob;
 };
 
 /* A command pattern: words; the last may be "*", for any further arguments. */

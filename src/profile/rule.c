@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -31,7 +32,7 @@ static const struct schema_row rows[] = {
 	  .offset = offsetof(struct rule_text, paths),
 	  .shape = SCHEMA_SHAPE_LIST,
 	  .type = "list of virtual paths",
-	  .help = "for read and write: PATH, or PATH/** for all below it too" },
+	  .help = "for read and write: globs; PATH/** is PATH and all below it" },
 	{ .key = "commands",
 	  .parse = schema_parse_pair,
 	  .offset = offsetof(struct rule_text, commands),
@@ -84,18 +85,6 @@ static int operation_add(struct schema_ctx *c, const char *key, const struct yam
 	return schema_fail(c, n, "unknown operation '%.80s': read, write, execute or connect", s);
 }
 
-/* Glob characters that no mount can stand for. */
-static int finer_check(struct schema_ctx *c, const char *key, const struct yaml_node *n,
-		       const char *s)
-{
-	if (s[strcspn(s, "*?[]{}")] == '\0')
-		return 0;
-	return schema_fail(c, n,
-			   "'%s': '%.200s': patterns finer than PATH/** are not enforced by this "
-			   "version",
-			   key, s);
-}
-
 static bool has_dotdot(const char *s)
 {
 	for (; *s != '\0'; s += strcspn(s, "/"), s += *s == '/') {
@@ -105,12 +94,41 @@ static bool has_dotdot(const char *s)
 	return false;
 }
 
+/* One pattern without {...}. */
+static int pattern_add(struct schema_ctx *c, const char *key, const struct yaml_node *item,
+		       const char *pattern, struct profile_path p, struct profile_rule *rule)
+{
+	const char *why;
+
+	if (pattern[0] != '/')
+		return schema_fail(c, item, "'%s': '%.200s' must start with '/'", key, pattern);
+	if (has_dotdot(pattern))
+		return schema_fail(c, item, "'%s': write '%.200s' without '..'", key, pattern);
+	if (!path_is_canonical(pattern))
+		return schema_fail(c, item,
+				   "'%s': write '%.200s' without '.', '//' and a slash at the end",
+				   key, pattern);
+	why = glob_compile(c->a, pattern, &p.glob);
+	if (why != NULL)
+		return schema_fail(c, item, "'%s': '%.200s': %s", key, pattern, why);
+	*array_push(c->a, &rule->paths) = p;
+	return 0;
+}
+
+static bool ends_deep(const char *s)
+{
+	size_t n = strlen(s);
+
+	return n >= 3 && strcmp(s + n - 3, "/**") == 0;
+}
+
 int block_rule_path(struct schema_ctx *c, const char *key, const struct yaml_node *item,
 		    bool subtree, struct profile_rule *rule)
 {
-	struct profile_path p = { .subtree = subtree };
+	struct profile_path p = { 0 };
+	glob_texts patterns = { 0 };
+	const char *why;
 	const char *s;
-	size_t len;
 
 	if (schema_scalar_raw(c, key, item, &s) != 0)
 		return -1;
@@ -121,30 +139,21 @@ int block_rule_path(struct schema_ctx *c, const char *key, const struct yaml_nod
 				   key, s);
 	if (s[strcspn(s, "\t\r\n")] != '\0')
 		return schema_fail(c, item, "'%s' holds a tab or a line break", key);
-	/* The ending is taken from what was written: a value of ${...} must not bring one in. */
-	len = strlen(s);
-	if (len >= 3 && strcmp(s + len - 3, "/**") == 0) {
-		p.subtree = true;
-		if (len > 3 && s[len - 4] == '/')
-			return schema_fail(c, item, "'%s': write '%.200s' without '//'", key, s);
-		s = len == 3 ? "/" : arena_strndup(c->a, s, len - 3);
+	if (param_expand_glob(c, key, item, s, &p.text) != 0)
+		return -1;
+	/* A value that is "/" before a slash. */
+	if (s[0] != '/' && strncmp(p.text, "//", 2) == 0)
+		p.text++;
+	if (subtree && !ends_deep(p.text))
+		p.text = path_join(c->a, p.text, "**");
+	why = glob_expand(c->a, p.text, &patterns);
+	if (why != NULL)
+		return schema_fail(c, item, "'%s': '%.200s': %s", key, p.text, why);
+	for (size_t i = 0; i < patterns.n; i++) {
+		p.more = i > 0;
+		if (pattern_add(c, key, item, patterns.v[i], p, rule) != 0)
+			return -1;
 	}
-	if (param_expand(c, key, item, s, &p.prefix) != 0)
-		return -1;
-	if (p.prefix[0] != '/')
-		return schema_fail(c, item, "'%s': '%.200s' must start with '/'", key, p.prefix);
-	if (has_dotdot(p.prefix))
-		return schema_fail(c, item, "'%s': write '%.200s' without '..'", key, p.prefix);
-	if (finer_check(c, key, item, p.prefix) != 0)
-		return -1;
-	if (!path_is_canonical(p.prefix))
-		return schema_fail(c, item,
-				   "'%s': write '%.200s' without '.', '//' and a slash at the end",
-				   key, p.prefix);
-	p.text = p.prefix;
-	if (p.subtree)
-		p.text = path_join(c->a, p.prefix, "**");
-	*array_push(c->a, &rule->paths) = p;
 	return 0;
 }
 
@@ -259,6 +268,15 @@ int block_rule_build(struct schema_ctx *c, const struct yaml_node *item, struct 
 	if (t.commands != NULL && schema_each(c, t.commands, command_add, rule) != 0)
 		return -1;
 	return t.hosts != NULL ? hosts_read(c, t.hosts, rule) : 0;
+}
+
+void block_rule_any_path(struct arena *a, struct profile_rule *rule)
+{
+	struct profile_path *p = array_push(a, &rule->paths);
+
+	p->text = "/**";
+	if (glob_compile(a, p->text, &p->glob) != NULL)
+		abort();
 }
 
 void block_rule_any_command(struct arena *a, struct profile_rule *rule)

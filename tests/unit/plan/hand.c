@@ -26,6 +26,8 @@ int hand_load(struct hand *h, const char *text, size_t len)
 		return -1;
 	if (h->profile->permissions.agents.n > 0)
 		h->agent = &h->profile->permissions.agents.v[0];
+	if (h->agent != NULL && policy_enforceable(h->profile, h->agent, &h->err) != 0)
+		return -1;
 	return 0;
 }
 

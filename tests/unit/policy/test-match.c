@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/path.h"
 #include "policy/match.h"
 
 #include <time.h>
@@ -195,18 +196,23 @@ static void test_paths(struct tap *t)
 		{ "/w/a", false, "/w", false, false, false },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct profile_path p = { .prefix = rows[i].prefix,
-						.subtree = rows[i].subtree };
-		const char *stars = p.subtree ? "/**" : "";
+	struct arena a = { 0 };
 
-		tap_ok(t, match_path(&p, rows[i].path) == rows[i].path_yes, "path '%s%s' on '%s'",
-		       p.prefix, stars, rows[i].path);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct profile_path p = { .text = rows[i].prefix };
+
+		if (rows[i].subtree)
+			p.text = path_join(&a, p.text, "**");
+		if (glob_compile(&a, p.text, &p.glob) != NULL)
+			abort();
+		tap_ok(t, glob_match(&p.glob, rows[i].path) == rows[i].path_yes,
+		       "path '%s' on '%s'", p.text, rows[i].path);
 		tap_ok(t, match_tree(&p, rows[i].path, false) == rows[i].tree_yes,
-		       "tree '%s%s' on '%s'", p.prefix, stars, rows[i].path);
+		       "tree '%s' on '%s'", p.text, rows[i].path);
 		tap_ok(t, match_tree(&p, rows[i].path, true) == rows[i].file_yes,
-		       "tree of a file '%s%s' on '%s'", p.prefix, stars, rows[i].path);
+		       "tree of a file '%s' on '%s'", p.text, rows[i].path);
 	}
+	arena_free(&a);
 }
 
 struct command_row {

@@ -3,6 +3,7 @@
  * plainly right and not for anything else. */
 #include <time.h>
 
+#include "base/path.h"
 #include "policy/decide.h"
 #include "tap.h"
 
@@ -51,6 +52,16 @@ static void random_command(struct random_case *c, struct profile_rule *rule)
 		cmd->words[i] = words[pick(c, i + 1 == cmd->n ? 6 : 5)];
 }
 
+static void path_make(struct random_case *c, struct profile_rule *rule, const char *path,
+		      bool subtree)
+{
+	struct profile_path *p = array_push(&c->arena, &rule->paths);
+
+	p->text = subtree ? path_join(&c->arena, path, "**") : path;
+	if (glob_compile(&c->arena, p->text, &p->glob) != NULL)
+		abort();
+}
+
 static void random_rule(struct random_case *c, struct profile_rule *rule)
 {
 	rule->mode = (enum profile_verdict)pick(c, 3);
@@ -58,9 +69,7 @@ static void random_rule(struct random_case *c, struct profile_rule *rule)
 	rule->any_host = pick(c, 2) == 0;
 	rule->pos.line = 1 + pick(c, 1000);
 	for (unsigned i = pick(c, 3); i > 0; i--)
-		*array_push(&c->arena, &rule->paths) =
-			(struct profile_path){ .prefix = random_path(c),
-					       .subtree = pick(c, 2) == 0 };
+		path_make(c, rule, random_path(c), pick(c, 2) == 0);
 	for (unsigned i = pick(c, 3); i > 0; i--)
 		random_command(c, rule);
 }
@@ -211,11 +220,11 @@ static const char *ref_floor(struct random_case *c)
 static bool ref_path_matches(struct random_case *c, const struct profile_rule *r)
 {
 	for (size_t i = 0; i < r->paths.n; i++) {
-		int left = ref_below(&c->arena, r->paths.v[i].prefix, c->rq.path);
+		int left = ref_below(&c->arena, r->paths.v[i].glob.prefix, c->rq.path);
 
 		if (left < 0)
 			continue;
-		if (r->paths.v[i].subtree)
+		if (r->paths.v[i].glob.n > 0)
 			return true;
 		/* The directory alone: a tree of more than a file is not granted by it, but is
 		 * withheld by it. */
@@ -366,9 +375,7 @@ static void note_time(void)
 
 		r->mode = PROFILE_ALLOW;
 		r->actions = ACTION_BIT(ACTION_READ_FILE);
-		*array_push(&c.arena, &r->paths) =
-			(struct profile_path){ .prefix = arena_printf(&c.arena, "/work/dir%d", i),
-					       .subtree = true };
+		path_make(&c, r, arena_printf(&c.arena, "/work/dir%d", i), true);
 	}
 	c.rq = (struct request){ .action = ACTION_READ_FILE, .path = "/work/dir999/a/b/c" };
 	(void)clock_gettime(CLOCK_MONOTONIC, &a);

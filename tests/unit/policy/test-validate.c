@@ -31,7 +31,7 @@ static const struct row rows[] = {
 	{ "a subtree that holds a root further in", "/w, /w/sub/x", RW("/w/sub/**"), NULL, 0 },
 	{ "a deny of a part of a root", "/w",
 	  RW("/x/**") ",\n{operations: [read], paths: [/w/sub/**], mode: deny}",
-	  "for programs: move it out of the root", 4 },
+	  "move it out of the root", 4 },
 	{ "with a root of its own too: the outer one would show it", "/w, /w/sub",
 	  "{operations: [read], paths: [/w/sub/**], mode: deny},\n" RW("/w/**"),
 	  "finer than the root '/w'", 3 },
@@ -54,7 +54,32 @@ static const struct row rows[] = {
 	  "{operations: [read], paths: [/w/**], mode: interrupt},\n" RW("/w/**") ",\n" RUN,
 	  "not read it", 4 },
 	{ "no rule", "/w", "", NULL, 0 },
+	{ "a glob that covers the root", "/w/a", RW("/w/*/**"), NULL, 0 },
+	{ "one that covers it in two ways", "/w/a, /w/b",
+	  "{operations: [read], paths: ['/w/{a,b}/**'], mode: allow}", NULL, 0 },
+	{ "one that covers it among others", "/srv/x/data", RW("'/**/data/**'"), NULL, 0 },
+	{ "an allow of some names in a root", "/w", RW("/w/*.c"), "finer than the root '/w'", 3 },
+	{ "an allow of names far below", "/w", RW("/w/**/*.c"), "'/w/**/*.c' is finer", 3 },
+	{ "a deny of names far below", "/w",
+	  "{operations: [read], paths: ['/**/.env'], mode: deny},\n" RW("/w/**"),
+	  "'/**/.env' is finer than the root '/w'", 3 },
+	{ "a deny glob elsewhere", "/w",
+	  "{operations: [read], paths: ['/x/**/.env', '/w2*/?'], mode: deny},\n" RW("/w/**"), NULL,
+	  0 },
+	{ "a deny glob that names the root", "/w/a, /w/b",
+	  "{operations: [read], paths: ['/w/a*'], mode: deny},\n" RW("/**"), NULL, 0 },
+	{ "one alternative that is finer", "/w",
+	  "{operations: [read], paths: ['/{x,w/y}/**'], mode: deny},\n" RW("/w/**"),
+	  "'/{x,w/y}/**' is finer", 3 },
 };
+
+/* What every verb refuses, and then what is refused before anything is mounted. */
+static int judge(const struct world *w, struct err *err)
+{
+	if (policy_validate(w->profile, err) != 0)
+		return -1;
+	return policy_enforceable(w->profile, &w->profile->permissions.agents.v[0], err);
+}
 
 static void test_rows(struct tap *t)
 {
@@ -69,7 +94,7 @@ static void test_rows(struct tap *t)
 					     "sandbox: {roots: [%s]}\n"
 					     "permissions: {agents: {me: {rules: [\n%s]}}}\n",
 					     r->roots, r->rules));
-		got = policy_validate(w.profile, &err);
+		got = judge(&w, &err);
 		tap_ok(t,
 		       r->want == NULL
 			       ? got == 0 && !err.set
@@ -90,8 +115,13 @@ static void test_agents(struct tap *t)
 	world_open(&w);
 	world_parse(&w, "sandbox: {roots: [/w]}\npermissions: {agents: {me: allow,\n"
 			"  you: {rules: [" RW("/w/x/**") "]}}}\n");
-	tap_int(t, policy_validate(w.profile, &err), -1, "every agent is looked at");
+	tap_int(t, policy_validate(w.profile, &err), 0, "what is finer than a root can be judged");
+	tap_int(t, policy_enforceable(w.profile, &w.profile->permissions.agents.v[0], &err), 0,
+		"and concerns no other agent");
+	tap_int(t, policy_enforceable(w.profile, &w.profile->permissions.agents.v[1], &err), -1,
+		"but its own is refused");
 	tap_int(t, err.line, 3, "at its rule");
+	err = (struct err){ 0 };
 	world_parse(&w, "sandbox: {roots: [/w]}\npermissions: {policy_model: list_acl, agents:\n"
 			"  {me: {allowed_actions: [run_command, delete], allowed_roots: [/w]}}}\n");
 	tap_int(t, policy_validate(w.profile, &err), -1, "list_acl: write without read");

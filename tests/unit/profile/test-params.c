@@ -145,9 +145,20 @@ static void test_rules(struct tap *t)
 	with(t, plain, 1, RULE("'${workspace}'"), 0, 0, NULL);
 	with(t, plain, 1, RULE("'${workspace}/x/**'"), 0, 0, NULL);
 	with(t, tilde, 1, RULE("'${workspace}/**'"), 0, 0, NULL);
-	with(t, star, 1, RULE("'${workspace}'"), 2, 66, "finer than PATH/**");
-	with(t, braces, 1, RULE("'${workspace}/**'"), 2, 66, "finer than PATH/**");
-	with(t, set, 1, RULE("'${workspace}/**'"), 2, 66, "finer than PATH/**");
+	/* A value stands for itself, whatever it holds. */
+	with(t, star, 1, RULE("'${workspace}'"), 0, 0, NULL);
+	with(t, braces, 1, RULE("'${workspace}/**'"), 0, 0, NULL);
+	with(t, set, 1, RULE("'${workspace}/**'"), 0, 0, NULL);
+	src.params = set;
+	src.n_params = 1;
+	p = common_good_from(t, &a, &src, RULE("'${workspace}/{x,y}'"));
+	if (p != NULL) {
+		const struct profile_rule *r = &p->permissions.agents.v[0].rules.v[0];
+
+		tap_str(t, r->paths.v[0].text, "/w\\[1\\]/{x,y}", "escaped in the text");
+		tap_ok(t, glob_match(&r->paths.v[1].glob, "/w[1]/y"), "it is matched");
+		tap_ok(t, !glob_match(&r->paths.v[1].glob, "/w1/y"), "as it stands");
+	}
 	with(t, plain, 1, RULE("'/x${workspace}'"), 0, 0, NULL);
 	with(t, plain, 1, RULE("'/${workspace}'"), 2, 66, "'//'");
 	src.params = root;
@@ -156,8 +167,8 @@ static void test_rules(struct tap *t)
 	if (p != NULL) {
 		tap_str(t, p->permissions.agents.v[0].rules.v[0].paths.v[0].text, "/**",
 			"/ and all below");
-		tap_int(t, p->permissions.agents.v[0].rules.v[0].paths.v[0].subtree, true,
-			"a subtree");
+		tap_int(t, glob_is_subtree(&p->permissions.agents.v[0].rules.v[0].paths.v[0].glob),
+			true, "a subtree");
 	}
 	arena_free(&a);
 }
