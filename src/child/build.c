@@ -345,7 +345,8 @@ static int op_bind(struct child_ctx *ctx, const struct plan_op *op)
 
 	if (tree < 0)
 		return tree;
-	r = child_restrict_tree(tree, op->attrs);
+	r = op->shallow ? child_restrict_mount(tree, op->attrs)
+			: child_restrict_tree(tree, op->attrs);
 	if (r < 0)
 		return r;
 	return attach(ctx, op, tree);

@@ -54,6 +54,8 @@ int child_make_private(struct child_ctx *ctx);
 int child_clone_sources(struct child_ctx *ctx);
 unsigned child_mount_attrs(unsigned plan_attrs);
 int child_restrict_tree(int tree, unsigned plan_attrs);
+/* child_restrict_mount() - the same for the one mount; those in it stay as they are. */
+int child_restrict_mount(int tree, unsigned plan_attrs);
 
 /* identity.c */
 int child_write_id_maps(struct child_ctx *ctx);

@@ -48,6 +48,14 @@ int child_restrict_tree(int tree, unsigned plan_attrs)
 	return sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
 }
 
+int child_restrict_mount(int tree, unsigned plan_attrs)
+{
+	const struct sys_mount_attr attr = { .attr_set = child_mount_attrs(plan_attrs) };
+
+	/* A clone of private mounts is private. */
+	return sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr);
+}
+
 int child_make_private(struct child_ctx *ctx)
 {
 	const struct sys_mount_attr attr = { .propagation = MS_PRIVATE };

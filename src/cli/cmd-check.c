@@ -70,15 +70,18 @@ static int find_guard(struct arena *a, const struct check *c, const char *path, 
 		.access = ctx->access,
 	};
 	struct resolved resolved = { 0 };
+	bool found = false;
 
 	if (resolve_guards(a, &in, &resolved, err) != 0)
 		return -1;
+	/* Each after its parents: the nearest one speaks, and below a hidden one there is none. */
 	for (size_t i = 0; i < resolved.guards.n; i++) {
 		const struct guard *g = &resolved.guards.v[i];
 
-		if (path_covers(g->at, path) && (g->kind == GUARD_HIDE || write))
-			*ret = true;
+		if (path_covers(g->at, path))
+			found = g->kind == GUARD_HIDE || (g->kind == GUARD_FREEZE && write);
 	}
+	*ret = *ret || found;
 	return 0;
 }
 

@@ -137,6 +137,8 @@ static json_t *op_json(const struct plan_op *op)
 		json_put(o, "from", json_text(op->from));
 		json_put(o, "attrs", attrs_json(op->attrs));
 		json_put(o, "over_link", json_boolean(op->over_link));
+		if (op->shallow)
+			json_put(o, "shallow", json_true());
 		if (op->has_expect)
 			json_put(o, "expect", id_json(&op->expect));
 		break;

@@ -452,6 +452,40 @@ static void build_loaders(struct plan_builder *b)
 	}
 }
 
+static struct plan_op *op_guard(struct plan_builder *b, const struct guard *g, const char *from,
+				unsigned attrs)
+{
+	struct plan_op *op = op_bind(b, from, g->at, attrs);
+
+	op->over_link = g->is_link;
+	op->has_expect = true;
+	op->expect = g->id;
+	return op;
+}
+
+/* What a freeze leaves alone is bound onto itself first: in the clone that becomes read-only it is
+ * a mount of its own. The directories between are not pinned: in a read-only one nothing is
+ * renamed. Return: is there any? */
+static bool build_kept(struct plan_builder *b, struct pins *pins, size_t freeze)
+{
+	const struct resolved *r = b->rq->resolved;
+	const char *at = r->guards.v[freeze].at;
+	bool any = false;
+
+	for (size_t i = freeze + 1; i < r->guards.n && path_covers(at, r->guards.v[i].at); i++) {
+		const struct guard *g = &r->guards.v[i];
+
+		if (g->kind != GUARD_KEEP)
+			continue;
+		any = true;
+		if (pin_is_new(b, pins, g->at))
+			(void)op_guard(b, g, g->at, attrs_rw(b));
+	}
+	if (any)
+		(void)pin_is_new(b, pins, at);
+	return any;
+}
+
 static void build_guards(struct plan_builder *b, struct pins *pins)
 {
 	const struct resolved *r = b->rq->resolved;
@@ -459,16 +493,17 @@ static void build_guards(struct plan_builder *b, struct pins *pins)
 	for (size_t i = 0; i < r->guards.n; i++) {
 		const struct guard *g = &r->guards.v[i];
 		const char *from = g->from != NULL ? g->from : g->at;
-		struct plan_op *op;
+		bool shallow;
 
+		if (g->kind == GUARD_KEEP)
+			continue;
 		if (g->root_writable)
 			build_pins(b, pins, g->root_at, g->at);
 		if (g->kind == GUARD_HIDE)
 			from = g->is_dir ? STAGE_MASK_DIR : STAGE_MASK;
-		op = op_bind(b, from, g->at, g->kind == GUARD_HIDE ? ATTRS_DATA : ATTRS_RO);
-		op->over_link = g->is_link;
-		op->has_expect = true;
-		op->expect = g->id;
+		shallow = g->kind == GUARD_FREEZE && build_kept(b, pins, i);
+		op_guard(b, g, from, g->kind == GUARD_HIDE ? ATTRS_DATA : ATTRS_RO)->shallow =
+			shallow;
 	}
 }
 

@@ -71,7 +71,8 @@ struct plan_op {
 	uint64_t inodes;     /* tmpfs nr_inodes */
 	bool data_elsewhere; /* FILE: on a file system of its own, not in the root */
 	bool over_link;      /* the last component may be a symbolic link: cover the link itself */
-	bool has_expect;     /* the place must still be this object (dev, ino, type) */
+	bool shallow; /* BIND: attrs for what is bound, not for the mounts in it, which are ours */
+	bool has_expect; /* the place must still be this object (dev, ino, type) */
 	struct file_id expect;
 };
 

@@ -399,12 +399,24 @@ int facts_roots_gather(struct arena *a, const struct facts_input *in, struct fac
 	return facts_mounts_check(a, in, &judge, ret, err);
 }
 
-static int name_order(const void *a, const void *b)
+static int entry_order(const void *a, const void *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	const struct facts_entry *x = a;
+	const struct facts_entry *y = b;
+
+	return strcmp(x->name, y->name);
 }
 
-int facts_names_list(struct arena *a, int dirfd, struct facts_names *ret)
+static bool entry_is_dir(int dirfd, const struct dirent *e)
+{
+	struct stat st;
+
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type == DT_DIR;
+	return fstatat(dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+int facts_entries_list(struct arena *a, int dirfd, facts_entries *ret)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d;
@@ -422,7 +434,8 @@ int facts_names_list(struct arena *a, int dirfd, struct facts_names *ret)
 	while (errno = 0, (e = readdir(d)) != NULL) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
-		*array_push(a, ret) = arena_strdup(a, e->d_name);
+		*array_push(a, ret) = (struct facts_entry){ .name = arena_strdup(a, e->d_name),
+							    .is_dir = entry_is_dir(dirfd, e) };
 	}
 	if (errno != 0) {
 		int r = -errno;
@@ -432,6 +445,16 @@ int facts_names_list(struct arena *a, int dirfd, struct facts_names *ret)
 	}
 	(void)closedir(d);
 	if (ret->n > 1)
-		qsort(ret->v, ret->n, sizeof(*ret->v), name_order);
+		qsort(ret->v, ret->n, sizeof(*ret->v), entry_order);
 	return 0;
+}
+
+int facts_names_list(struct arena *a, int dirfd, struct facts_names *ret)
+{
+	facts_entries found = { 0 };
+	int r = facts_entries_list(a, dirfd, &found);
+
+	for (size_t i = 0; i < found.n; i++)
+		*array_push(a, ret) = found.v[i].name;
+	return r;
 }

@@ -60,12 +60,22 @@ typedef ARRAY_OF(const char *) facts_names_found;
  * there, or -errno. */
 MUST_CHECK int facts_sockets_find(struct arena *a, int dirfd, facts_names_found *ret);
 
+struct facts_entry {
+	const char *name;
+	bool is_dir;
+};
+
+typedef ARRAY_OF(struct facts_entry) facts_entries;
+
+/* facts_entries_list() - what an open directory holds but "." and "..", sorted by byte value.
+ * @dirfd is not consumed. 0 or -errno. */
+MUST_CHECK int facts_entries_list(struct arena *a, int dirfd, facts_entries *ret);
+
 struct facts_names {
 	const char **v;
 	size_t n;
 	size_t cap;
 };
 
-/* facts_names_list() - the names in an open directory but "." and "..", sorted by byte value.
- * @dirfd is not consumed. 0 or -errno. */
+/* facts_names_list() - the names alone. */
 MUST_CHECK int facts_names_list(struct arena *a, int dirfd, struct facts_names *ret);

@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/facts-roots.h"
-#include "policy/resolve.h"
-
-/* Each is a mount, in every run; programs can make the entries that need one. */
-#define GUARDS_MAX 4096
-
-struct guards {
-	struct arena *arena;
-	const struct resolve_input *in;
-	struct resolved *ret;
-};
+#include "policy/guards.h"
 
 /* A deeper root that is mounted there has its own top level, and is not this one's to guard. */
 static bool guard_is_shadowed(const struct guards *g, size_t root, const char *at)
@@ -44,7 +37,7 @@ static void guard_add(struct guards *g, size_t root, struct guard guard)
 	guard.root_at = g->in->facts->roots.v[root].root->at;
 	guard.root_writable = g->in->access[root].write;
 	/* A read-only root is frozen as it is. */
-	if (guard.kind == GUARD_FREEZE && !guard.root_writable)
+	if (guard.kind != GUARD_HIDE && !guard.root_writable)
 		return;
 	*array_push(g->arena, &g->ret->guards) = guard;
 }
@@ -91,19 +84,32 @@ static void guard_link(struct guards *g, size_t root, const char *at, enum guard
 	guard_add(g, root, cover);
 }
 
-static int guard_entry(struct guards *g, size_t root, const char *rel, enum guard_kind kind,
-		       struct err *err)
+int guards_open(const struct guards *g, size_t root, const char *rel, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = flags | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = syscall(SYS_openat2, g->in->facts->roots.v[root].object.fd,
+			  rel[0] == '\0' ? "." : rel, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int guard_entry(struct guards *g, size_t root, const char *rel, enum guard_kind kind,
+		struct err *err)
 {
 	const struct facts_root *fr = &g->in->facts->roots.v[root];
 	const char *at = path_join(g->arena, fr->root->at, rel);
-	FD_AUTO fd = openat(fr->object.fd, rel, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	FD_AUTO fd = guards_open(g, root, rel, O_PATH | O_NOFOLLOW);
 	struct facts_object o;
 	int r;
 
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+	/* A link on the way has come meanwhile: the path was free of them. */
+	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 0;
 	if (fd < 0)
-		return err_set(err, ERR_HOST, errno, "protected entry %s", at);
+		return err_set(err, ERR_HOST, -fd, "protected entry %s", at);
 	r = facts_object_hold(fd, &o);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "protected entry %s", at);
@@ -116,15 +122,34 @@ static int guard_entry(struct guards *g, size_t root, const char *rel, enum guar
 	return 0;
 }
 
-/* "dir/name" traps of a directory that exists; a dir that is a file or a link (.git of a linked
- * work tree) is itself what must not be replaced. */
-static int guard_dir_traps(struct guards *g, size_t root, const char *name, struct err *err)
+enum guard_kind guard_kind_of(enum policy_trap trap)
+{
+	return trap == POLICY_TRAP_HIDE ? GUARD_HIDE : GUARD_FREEZE;
+}
+
+static const char *scope_rel(const struct guards *g, const struct guard_scope *s, const char *name)
+{
+	return s->rel[0] == '\0' ? name : path_join(g->arena, s->rel, name);
+}
+
+void guards_scope_add(struct guards *g, size_t root, const char *rel)
+{
+	for (size_t i = 0; i < g->scopes.n; i++) {
+		if (g->scopes.v[i].root == root && strcmp(g->scopes.v[i].rel, rel) == 0)
+			return;
+	}
+	*array_push(g->arena, &g->scopes) = (struct guard_scope){ .root = root, .rel = rel };
+}
+
+/* "dir/name" traps of a directory that exists; a dir that is a file or a link is itself what must
+ * not be replaced. What git's directory holds is for guards_git(). */
+static int guard_dir_traps(struct guards *g, const struct guard_scope *scope, const char *name,
+			   bool is_dir, struct err *err)
 {
 	const struct profile_sandbox *s = &g->in->profile->sandbox;
 	const struct profile_trap *lists[] = { s->hide.v, s->freeze.v };
 	const size_t counts[] = { s->hide.n, s->freeze.n };
 	size_t len = strlen(name);
-	struct stat st;
 
 	for (size_t l = 0; l < ARRAY_SIZE(lists); l++) {
 		for (size_t i = 0; i < counts[l]; i++) {
@@ -136,14 +161,11 @@ static int guard_dir_traps(struct guards *g, size_t root, const char *name, stru
 			trap = policy_trap_name(s, pattern);
 			if (trap == POLICY_TRAP_NONE)
 				continue;
-			if (fstatat(g->in->facts->roots.v[root].object.fd, name, &st,
-				    AT_SYMLINK_NOFOLLOW) != 0)
-				return err_set(err, ERR_HOST, errno, "protected entry %s", name);
-			if (!S_ISDIR(st.st_mode))
-				return guard_entry(g, root, name, GUARD_FREEZE, err);
-			if (guard_entry(g, root, pattern,
-					trap == POLICY_TRAP_HIDE ? GUARD_HIDE : GUARD_FREEZE,
-					err) != 0)
+			if (!is_dir)
+				return guard_entry(g, scope->root, scope_rel(g, scope, name),
+						   GUARD_FREEZE, err);
+			if (guard_entry(g, scope->root, scope_rel(g, scope, pattern),
+					guard_kind_of(trap), err) != 0)
 				return -1;
 		}
 	}
@@ -151,7 +173,7 @@ static int guard_dir_traps(struct guards *g, size_t root, const char *name, stru
 }
 
 /* Before they are looked at: settling and mounting are what costs. */
-static int guards_limit(const struct guards *g, size_t more, struct err *err)
+int guards_limit(const struct guards *g, size_t more, struct err *err)
 {
 	size_t n = g->ret->guards.n + more;
 
@@ -230,29 +252,55 @@ static int guard_sockets(struct guards *g, size_t root, struct err *err)
 	return 0;
 }
 
-static int guard_root(struct guards *g, size_t root, struct err *err)
+/* Directly in a root, a directory may be a work tree of its own. */
+static int guard_below(struct guards *g, const struct guard_scope *scope, const char *name,
+		       struct err *err)
 {
-	const struct facts_root *fr = &g->in->facts->roots.v[root];
-	struct facts_names names = { 0 };
-	int r = facts_names_list(g->arena, fr->object.fd, &names);
+	const struct facts_root *fr = &g->in->facts->roots.v[scope->root];
+	const char *git = path_join(g->arena, name, ".git");
+	struct stat st;
+	int r;
+
+	if (scope->rel[0] != '\0')
+		return 0;
+	r = facts_look(fr->object.fd, git, &st);
+	if (r < 0)
+		return err_set(err, ERR_HOST, -r, "%s", path_join(g->arena, fr->root->at, git));
+	if (r > 0)
+		guards_scope_add(g, scope->root, name);
+	return 0;
+}
+
+static int guard_scope_entry(struct guards *g, const struct guard_scope *scope,
+			     const struct facts_entry *e, struct err *err)
+{
+	enum policy_trap trap = policy_trap_name(&g->in->profile->sandbox, e->name);
+	const char *rel = scope_rel(g, scope, e->name);
+
+	if (trap != POLICY_TRAP_NONE)
+		return guard_entry(g, scope->root, rel, guard_kind_of(trap), err);
+	if (strcmp(e->name, ".git") == 0)
+		return guards_git(g, scope, err);
+	if (guard_dir_traps(g, scope, e->name, e->is_dir, err) != 0)
+		return -1;
+	return e->is_dir ? guard_below(g, scope, e->name, err) : 0;
+}
+
+static int guard_scope_walk(struct guards *g, struct guard_scope scope, struct err *err)
+{
+	const struct facts_root *fr = &g->in->facts->roots.v[scope.root];
+	facts_entries entries = { 0 };
+	FD_AUTO fd = guards_open(g, scope.root, scope.rel, O_PATH | O_DIRECTORY);
+	int r = fd < 0 ? fd : facts_entries_list(g->arena, fd, &entries);
 
 	if (r < 0)
-		return err_set(err, ERR_HOST, -r,
-			       "looking for protected names at the top of root '%s'",
-			       fr->root->path);
-	for (size_t i = 0; i < names.n; i++) {
-		enum policy_trap trap = policy_trap_name(&g->in->profile->sandbox, names.v[i]);
-
-		if (trap != POLICY_TRAP_NONE) {
-			if (guard_entry(g, root, names.v[i],
-					trap == POLICY_TRAP_HIDE ? GUARD_HIDE : GUARD_FREEZE,
-					err) != 0)
-				return -1;
-		} else if (guard_dir_traps(g, root, names.v[i], err) != 0) {
+		return err_set(err, ERR_HOST, -r, "looking for protected names in %s%s%s",
+			       fr->root->path, scope.rel[0] == '\0' ? "" : "/", scope.rel);
+	for (size_t i = 0; i < entries.n; i++) {
+		if (guard_scope_entry(g, &scope, &entries.v[i], err) != 0)
 			return -1;
-		}
 	}
-	return 0;
+	return guards_limit(g, 0, err);
 }
 
 /* A file of the control plane, found in whatever root holds one of its directories (by device and
@@ -351,7 +399,26 @@ static bool guard_covers(const struct guard *o, const struct guard *g)
 {
 	if (strcmp(o->at, g->at) == 0)
 		return true;
-	return o->is_dir && (o->kind == GUARD_HIDE || g->kind == GUARD_FREEZE);
+	return o->is_dir &&
+	       (o->kind == GUARD_HIDE || (o->kind == GUARD_FREEZE && g->kind == GUARD_FREEZE));
+}
+
+/* From the nearest on: a freeze ends at what is kept, and keeping starts at a freeze. */
+static bool guard_is_covered(const struct resolved *ret, const size_t *chain, size_t depth,
+			     const struct guard *g)
+{
+	bool kept = false;
+
+	while (depth-- > 0) {
+		const struct guard *o = &ret->guards.v[chain[depth]];
+
+		if (guard_covers(o, g) && !(kept && o->kind == GUARD_FREEZE))
+			return true;
+		if (g->kind == GUARD_KEEP && o->kind != GUARD_HIDE)
+			return o->kind == GUARD_KEEP;
+		kept = kept || o->kind == GUARD_KEEP;
+	}
+	return g->kind == GUARD_KEEP;
 }
 
 /* Whatever an earlier one already covers is dropped. In this order the ancestors of an entry are
@@ -366,13 +433,10 @@ static void guards_settle(struct arena *a, struct resolved *ret)
 		qsort(ret->guards.v, ret->guards.n, sizeof(*ret->guards.v), guard_order);
 	for (size_t i = 0; i < ret->guards.n; i++) {
 		struct guard *g = &ret->guards.v[i];
-		bool covered = false;
 
 		while (depth > 0 && !path_covers(ret->guards.v[chain[depth - 1]].at, g->at))
 			depth--;
-		for (size_t k = 0; k < depth && !covered; k++)
-			covered = guard_covers(&ret->guards.v[chain[k]], g);
-		if (covered)
+		if (guard_is_covered(ret, chain, depth, g))
 			continue;
 		ret->guards.v[kept] = *g;
 		chain[depth++] = kept++;
@@ -419,10 +483,16 @@ int resolve_guards(struct arena *a, const struct resolve_input *in, struct resol
 	for (size_t i = 0; i < f->roots.n; i++) {
 		const struct facts_root *fr = &f->roots.v[i];
 
-		if (fr->present && in->access[i].read && S_ISDIR(fr->object.mode) &&
-		    (guard_root(&g, i, err) != 0 || guards_limit(&g, 0, err) != 0 ||
-		     (in->profile->sandbox.unix_sockets == PROFILE_UNIX_PRIVATE &&
-		      guard_sockets(&g, i, err) != 0)))
+		if (!fr->present || !in->access[i].read || !S_ISDIR(fr->object.mode))
+			continue;
+		guards_scope_add(&g, i, "");
+		if (in->profile->sandbox.unix_sockets == PROFILE_UNIX_PRIVATE &&
+		    guard_sockets(&g, i, err) != 0)
+			return -1;
+	}
+	/* It grows by the work trees that are found. */
+	for (size_t i = 0; i < g.scopes.n; i++) {
+		if (guard_scope_walk(&g, g.scopes.v[i], err) != 0)
 			return -1;
 	}
 	for (size_t i = 0; i < in->profile->files.n; i++) {

@@ -10,6 +10,7 @@
 enum guard_kind {
 	GUARD_HIDE = 0, /* no read, no write: covered by an empty mask */
 	GUARD_FREEZE,   /* no write, rename, unlink: bound onto itself, read-only */
+	GUARD_KEEP,     /* a directory below a frozen one that stays as the root grants it */
 };
 
 /* An existing entry of a granted root that needs a mount of its own. */

@@ -34,6 +34,12 @@ static const struct hand_guard guards_ro[] = {
 	{ "/w", "/w/a/.env", GUARD_HIDE, false, false, NULL },
 	{ NULL, NULL, GUARD_HIDE, false, false, NULL },
 };
+static const struct hand_guard guards_kept[] = {
+	{ "/w", "/w/a/b", GUARD_FREEZE, true, false, NULL },
+	{ "/w", "/w/a/b/c/keep", GUARD_KEEP, true, false, NULL },
+	{ "/w", "/w/a/b/c/keep/d/frozen", GUARD_FREEZE, false, false, NULL },
+	{ NULL, NULL, GUARD_HIDE, false, false, NULL },
+};
 static const char *const secrets[] = { "shadow", "ssl/private/", "sudoers", NULL };
 
 static const char *const secrets_below[] = { "ssl/private/", NULL };
@@ -74,6 +80,9 @@ static const struct golden cases[] = {
 	  { .file_roots = ";/w/notes.txt;/etc-like;" } },
 	{ "guards", "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL, { .guards = guards } },
 	{ "guards-ro", "sandbox: {roots: [{path: /w, mode: ro}]}\n" ALL, { .guards = guards_ro } },
+	{ "guards-kept",
+	  "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
+	  { .guards = guards_kept } },
 	{ "network-host", "sandbox: {roots: [/w], network: host, hostname: box}\n" ALL, { 0 } },
 	{ "network-not-granted",
 	  "sandbox: {roots: [/w], network: host}\n"

@@ -7,47 +7,11 @@
 #include "tap.h"
 #include "world.h"
 
-static int guards(struct world *w, struct resolved *ret, struct err *err)
-{
-	const struct resolve_input in = {
-		.profile = w->profile,
-		.agent = w->agent,
-		.facts = &w->facts,
-		.view = &w->view,
-		.access = w->access,
-	};
-
-	*ret = (struct resolved){ 0 };
-	*err = (struct err){ 0 };
-	return resolve_guards(&w->arena, &in, ret, err);
-}
-
-/* One line for each guard: kind, d for a directory, l for a link, ! in a writable root, path,
- * "< from". */
-static const char *guards_text(struct world *w)
-{
-	struct resolved r;
-	struct err err;
-	STRBUF_AUTO sb = { 0 };
-
-	if (guards(w, &r, &err) != 0)
-		return arena_printf(&w->arena, "error %s", err.msg);
-	for (size_t i = 0; i < r.guards.n; i++) {
-		const struct guard *g = &r.guards.v[i];
-
-		strbuf_printf(&sb, "%s%s%s%s %s%s%s\n", g->kind == GUARD_HIDE ? "hide" : "freeze",
-			      g->is_dir ? " d" : "", g->is_link ? " l" : "",
-			      g->root_writable ? " !" : "", g->at, g->from != NULL ? " < " : "",
-			      g->from != NULL ? g->from : "");
-	}
-	return arena_strdup(&w->arena, strbuf_str(&sb));
-}
-
 static const char *guards_of(struct world *w, const char *roots)
 {
 	world_roots(w, roots);
 	world_facts(w);
-	return guards_text(w);
+	return world_guards_text(w);
 }
 
 static void test_kinds(struct tap *t)
@@ -190,7 +154,8 @@ static void test_git(struct tap *t)
 		    "sandbox: {roots: [{path: '@/w', at: /w}], protect: {except: [.git/hooks]}}\n"
 		    "permissions: {agents: {me: allow}}\n");
 	world_facts(&w);
-	tap_str(t, guards_text(&w), "freeze ! /w/.git/config\n", "an exception for one of them");
+	tap_str(t, world_guards_text(&w), "freeze ! /w/.git/config\n",
+		"an exception for one of them");
 	world_close(&w);
 	world_open(&w);
 	world_file(&w, "w/.git/config", 0600);
@@ -201,7 +166,7 @@ static void test_git(struct tap *t)
 			" protect: {hide: ['m*'], freeze: [out], except: [.git, .env]}}\n"
 			"permissions: {agents: {me: allow}}\n");
 	world_facts(&w);
-	tap_str(t, guards_text(&w), "hide ! /w/mine\nfreeze d ! /w/out\n",
+	tap_str(t, world_guards_text(&w), "hide ! /w/mine\nfreeze d ! /w/out\n",
 		"exceptions for all of it, and names of the profile's own");
 	world_close(&w);
 }
@@ -268,7 +233,7 @@ static void test_profile(struct tap *t)
 	file_add(&w, "w/conf/p.yaml", 1);
 	file_add(&w, "elsewhere/q.yaml", 1);
 	world_facts(&w);
-	tap_str(t, guards_text(&w), "hide ! /again/conf/p.yaml\nhide ! /w/conf/p.yaml\n",
+	tap_str(t, world_guards_text(&w), "hide ! /again/conf/p.yaml\nhide ! /w/conf/p.yaml\n",
 		"a profile in a root is hidden under each of its names; one outside is not");
 	world_close(&w);
 	world_open(&w);
@@ -277,8 +242,8 @@ static void test_profile(struct tap *t)
 	file_add(&w, "w/p.yaml", 2);
 	world_facts(&w);
 	tap_ok(t,
-	       strstr(guards_text(&w), "error") != NULL &&
-		       strstr(guards_text(&w), "2 names (hard links)") != NULL,
+	       strstr(world_guards_text(&w), "error") != NULL &&
+		       strstr(world_guards_text(&w), "2 names (hard links)") != NULL,
 	       "one with two names cannot be hidden");
 	world_close(&w);
 	world_open(&w);
@@ -286,7 +251,7 @@ static void test_profile(struct tap *t)
 	world_roots(&w, "{path: '@/p.yaml', at: /p.yaml}");
 	file_add(&w, "p.yaml", 1);
 	world_facts(&w);
-	tap_ok(t, strstr(guards_text(&w), "is a file of agentbox itself") != NULL,
+	tap_ok(t, strstr(world_guards_text(&w), "is a file of agentbox itself") != NULL,
 	       "one that is a root is refused");
 	world_close(&w);
 	world_open(&w);
@@ -295,7 +260,8 @@ static void test_profile(struct tap *t)
 			"permissions: {agents: {me: {rules: []}}}\n");
 	file_add(&w, "w/p.yaml", 2);
 	world_facts(&w);
-	tap_str(t, guards_text(&w), "", "in a root that is not mounted there is nothing to hide");
+	tap_str(t, world_guards_text(&w), "",
+		"in a root that is not mounted there is nothing to hide");
 	world_close(&w);
 }
 
@@ -327,7 +293,7 @@ static void test_profile_links(struct tap *t)
 		f = &((struct profile *)(uintptr_t)w.profile)->files.v[0];
 		f->uid += !rows[i].mine;
 		f->dev += !rows[i].same_device;
-		text = guards_text(&w);
+		text = world_guards_text(&w);
 		tap_ok(t, (strstr(text, "2 names (hard links)") != NULL) == rows[i].is_refused,
 		       "%s", rows[i].what);
 		tap_ok(t, rows[i].is_refused || text[0] == '\0', "%s", text);
@@ -365,7 +331,7 @@ static void test_twins(struct tap *t)
 		world_link(&w, "w", "l");
 		world_roots(&w, rows[i].roots);
 		world_facts(&w);
-		rc = guards(&w, &r, &err);
+		rc = world_guards(&w, &r, &err);
 		tap_int(t, rc, rows[i].is_refused ? -1 : 0, rows[i].what);
 		tap_ok(t,
 		       !rows[i].is_refused || (err.code == ERR_PROFILE && err.line == 1 &&
@@ -394,10 +360,10 @@ static void test_limit(struct tap *t)
 	world_roots(&w, "{path: '@/w', at: /w}");
 	world_facts(&w);
 	fifos_add(&w, 0, 4096);
-	tap_int(t, guards(&w, &r, &err), 0, "4096 planted FIFOs");
+	tap_int(t, world_guards(&w, &r, &err), 0, "4096 planted FIFOs");
 	tap_int(t, (long long)r.guards.n, 4096, "are 4096 masks");
 	fifos_add(&w, 4096, 4097);
-	tap_int(t, guards(&w, &r, &err), -1, "one more is too many");
+	tap_int(t, world_guards(&w, &r, &err), -1, "one more is too many");
 	tap_ok(t, err.code == ERR_HOST && strstr(err.msg, "4097 entries") != NULL, "%s", err.msg);
 	world_close(&w);
 	world_open(&w);
@@ -405,7 +371,7 @@ static void test_limit(struct tap *t)
 		world_file(&w, arena_printf(&w.arena, "w/.env.%u", i), 0600);
 	world_roots(&w, "{path: '@/w', at: /w}");
 	world_facts(&w);
-	tap_int(t, guards(&w, &r, &err), -1, "the same of protected names");
+	tap_int(t, world_guards(&w, &r, &err), -1, "the same of protected names");
 	world_close(&w);
 }
 
@@ -422,7 +388,7 @@ static void test_order(struct tap *t)
 	world_parse(&w, "sandbox: {roots: [{path: '@/w', at: /w}], protect: {hide: ['.env*']}}\n"
 			"permissions: {agents: {me: allow}}\n");
 	world_facts(&w);
-	tap_str(t, guards_text(&w),
+	tap_str(t, world_guards_text(&w),
 		"hide d ! /w/.env\n"
 		"hide d ! /w/.env\001\n"
 		"hide d ! /w/.env-a\n"
@@ -448,12 +414,12 @@ static void test_unlistable(struct tap *t)
 	world_facts(&w);
 	if (geteuid() == 0 && seteuid(4242) != 0)
 		abort();
-	tap_str(t, guards_text(&w), "hide d ! /w/shut\n",
+	tap_str(t, world_guards_text(&w), "hide d ! /w/shut\n",
 		"is masked as a whole, one that is open is not");
 	if (getuid() == 0 && seteuid(0) != 0)
 		abort();
 	(void)chmod(world_path(&w, "w/shut"), 0700);
-	tap_str(t, guards_text(&w), "hide ! /w/shut/fifo\n", "listed, only what is in it");
+	tap_str(t, world_guards_text(&w), "hide ! /w/shut/fifo\n", "listed, only what is in it");
 	(void)chmod(world_path(&w, "w/shut"), 0300);
 	world_roots(&w, "{path: '@/w', at: /w}, {path: '@/w/shut/in', at: /w/shut/in}");
 	facts_close(&w.facts);
@@ -463,7 +429,7 @@ static void test_unlistable(struct tap *t)
 	world_facts(&w);
 	if (geteuid() == 0 && seteuid(4242) != 0)
 		abort();
-	text = guards_text(&w);
+	text = world_guards_text(&w);
 	if (getuid() == 0 && seteuid(0) != 0)
 		abort();
 	tap_ok(t, strstr(text, "cannot be masked with /w/shut/in in it") != NULL, "%s", text);
@@ -483,7 +449,7 @@ static void test_binary(struct tap *t)
 	if (facts_object_open(&w.arena, AT_FDCWD, world_path(&w, "w/bin/agentbox"), true,
 			      &w.facts.self) != 0)
 		abort();
-	tap_str(t, guards_text(&w), "freeze ! /w/bin/agentbox\n",
+	tap_str(t, world_guards_text(&w), "freeze ! /w/bin/agentbox\n",
 		"the running binary is frozen where it could be written");
 	world_close(&w);
 }
@@ -500,7 +466,7 @@ static void test_ids(struct tap *t)
 	world_link(&w, "real", "w/.env");
 	world_roots(&w, "{path: '@/w', at: /w}");
 	world_facts(&w);
-	tap_int(t, guards(&w, &r, &err), 0, "a link and its target");
+	tap_int(t, world_guards(&w, &r, &err), 0, "a link and its target");
 	tap_ok(t,
 	       r.guards.n == 2 && lstat(world_path(&w, "w/.env"), &st) == 0 &&
 		       r.guards.v[0].id.ino == st.st_ino && S_ISLNK(r.guards.v[0].id.type),

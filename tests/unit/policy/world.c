@@ -90,6 +90,26 @@ void world_file(struct world *w, const char *rel, unsigned mode)
 	(void)close(fd);
 }
 
+void world_text_file(struct world *w, const char *rel, const char *text)
+{
+	const char *data = world_text(w, text);
+	size_t len = strlen(data);
+	int fd;
+
+	make_parent(w, rel);
+	fd = open(world_path(w, rel), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, data, len) != (ssize_t)len)
+		die(rel);
+	(void)close(fd);
+}
+
+void world_fifo(struct world *w, const char *rel)
+{
+	make_parent(w, rel);
+	if (mkfifo(world_path(w, rel), 0600) != 0)
+		die(rel);
+}
+
 void world_link(struct world *w, const char *text, const char *rel)
 {
 	make_parent(w, rel);
@@ -181,4 +201,38 @@ enum view_result world_resolve(struct world *w, const char *path, const char **r
 	*ret = target.path;
 	view_target_close(&target);
 	return r;
+}
+
+int world_guards(struct world *w, struct resolved *ret, struct err *err)
+{
+	const struct resolve_input in = {
+		.profile = w->profile,
+		.agent = w->agent,
+		.facts = &w->facts,
+		.view = &w->view,
+		.access = w->access,
+	};
+
+	*ret = (struct resolved){ 0 };
+	*err = (struct err){ 0 };
+	return resolve_guards(&w->arena, &in, ret, err);
+}
+
+const char *world_guards_text(struct world *w)
+{
+	static const char *const kinds[] = { "hide", "freeze", "keep" };
+	struct resolved r;
+	struct err err;
+	STRBUF_AUTO sb = { 0 };
+
+	if (world_guards(w, &r, &err) != 0)
+		return arena_printf(&w->arena, "error %s", err.msg);
+	for (size_t i = 0; i < r.guards.n; i++) {
+		const struct guard *g = &r.guards.v[i];
+
+		strbuf_printf(&sb, "%s%s%s%s %s%s%s\n", kinds[g->kind], g->is_dir ? " d" : "",
+			      g->is_link ? " l" : "", g->root_writable ? " !" : "", g->at,
+			      g->from != NULL ? " < " : "", g->from != NULL ? g->from : "");
+	}
+	return arena_strdup(&w->arena, strbuf_str(&sb));
 }

@@ -22,6 +22,9 @@ void world_close(struct world *w);
 const char *world_path(struct world *w, const char *rel);
 void world_mkdir(struct world *w, const char *rel);
 void world_file(struct world *w, const char *rel, unsigned mode);
+/* '@' in the text is the directory. */
+void world_text_file(struct world *w, const char *rel, const char *text);
+void world_fifo(struct world *w, const char *rel);
 void world_link(struct world *w, const char *text, const char *rel);
 
 /* world_parse() - a profile; '@' in the text is the directory. Aborts with the message when it is
@@ -38,3 +41,8 @@ void world_facts(struct world *w);
 enum view_result world_resolve(struct world *w, const char *path, const char **ret);
 /* world_text() - '@' replaced by the directory. */
 const char *world_text(struct world *w, const char *text);
+
+int world_guards(struct world *w, struct resolved *ret, struct err *err);
+/* One line for each guard: kind, d for a directory, l for a link, ! in a writable root, path,
+ * "< from"; or "error " and the message. */
+const char *world_guards_text(struct world *w);

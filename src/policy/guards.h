@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* guards - what the files that find guards share; for resolve-guards.c and resolve-git.c. */
+#pragma once
+
+#include "policy/resolve.h"
+
+/* Each is a mount, in every run; programs can make the entries that need one. */
+#define GUARDS_MAX 4096
+
+/* A directory at whose top protected names are looked for. */
+struct guard_scope {
+	size_t root;
+	const char *rel; /* below the root, "" for the root itself */
+};
+
+struct guards {
+	struct arena *arena;
+	const struct resolve_input *in;
+	struct resolved *ret;
+	ARRAY_OF(struct guard_scope) scopes; /* each once */
+	ARRAY_OF(const char *) git_dirs;     /* canonical host paths of those that were seen */
+	size_t git_configs;                  /* files that were read */
+};
+
+/* guards_open() - what lies at @rel below a root, without following a link; -errno. @flags: O_*. */
+MUST_CHECK int guards_open(const struct guards *g, size_t root, const char *rel, uint64_t flags);
+/* guard_entry() - guard what lies at @rel below a root; nothing when there is nothing. */
+MUST_CHECK int guard_entry(struct guards *g, size_t root, const char *rel, enum guard_kind kind,
+			   struct err *err);
+enum guard_kind guard_kind_of(enum policy_trap trap);
+/* guards_scope_add() - look at that directory too, in its turn. */
+void guards_scope_add(struct guards *g, size_t root, const char *rel);
+/* guards_limit() - ERR_HOST when @more guards would be too many. */
+MUST_CHECK int guards_limit(const struct guards *g, size_t more, struct err *err);
+
+/* guards_git() - .git of a work tree: the git directory that it is or leads to, the common one, and
+ * those of submodules and linked work trees, wherever in the roots they lie. Pointers are read,
+ * never run; one that leads out of the roots guards nothing, for nothing of it is mounted. */
+MUST_CHECK int guards_git(struct guards *g, const struct guard_scope *scope, struct err *err);
