@@ -61,6 +61,8 @@ struct loop {
 	uint64_t looked;    /* CLOCK_MONOTONIC, when clock was last brought forward */
 	uint64_t deadline;  /* on clock, of the state; 0: none */
 	bool resumed;       /* SIGCONT came since */
+	int signals[8];     /* read and not yet acted on, n_signals of them */
+	unsigned n_signals;
 	bool control_eof;
 	bool killed;   /* by us */
 	bool reported; /* EXITED, NOEXEC or FAILED came */
@@ -176,10 +178,6 @@ static void loop_control(struct loop *l)
 
 static void loop_signal(struct loop *l, int signo)
 {
-	if (signo == SIGCONT) {
-		l->resumed = true;
-		return;
-	}
 	if (signo == SIGUSR1 || signo == SIGUSR2) {
 		/* One that cannot be passed on now is lost, as signals are. */
 		if (l->state < LOOP_ENDING)
@@ -207,12 +205,16 @@ static void loop_signal(struct loop *l, int signo)
 	}
 }
 
-static void loop_signals(struct loop *l)
+/* What does not fit waits for the next turn. */
+static void loop_read_signals(struct loop *l)
 {
 	int signo;
 
-	while ((signo = signals_next(&l->s->signals)) != 0)
-		loop_signal(l, signo);
+	while (l->n_signals < ARRAY_SIZE(l->signals) && (signo = signals_next(&l->s->signals)) != 0)
+		if (signo == SIGCONT)
+			l->resumed = true;
+		else
+			l->signals[l->n_signals++] = signo;
 }
 
 static void loop_advance_clock(struct loop *l)
@@ -221,12 +223,24 @@ static void loop_advance_clock(struct loop *l)
 	uint64_t gap = now - l->looked;
 
 	if (gap > TICK_MS * 2)
-		loop_signals(l);
+		loop_read_signals(l);
 	if (l->resumed && gap > TICK_MS)
 		gap = TICK_MS;
 	l->resumed = false;
 	l->clock += gap;
 	l->looked = now;
+}
+
+/* Read before the clock is brought forward, because SIGCONT bears on it, and acted on after: the
+ * time that a signal leaves begins with it, however long the loop had slept. */
+static void loop_clock_and_signals(struct loop *l, bool readable)
+{
+	if (readable)
+		loop_read_signals(l);
+	loop_advance_clock(l);
+	for (unsigned i = 0; i < l->n_signals; i++)
+		loop_signal(l, l->signals[i]);
+	l->n_signals = 0;
 }
 
 static void loop_give_up(struct loop *l)
@@ -431,13 +445,11 @@ static void loop_turn(struct loop *l)
 	loop_watch(l);
 	if (poll(l->fds, SLOT_ATTACHED + l->s->n_attached, loop_sleep_ms(l)) < 0) {
 		/* Only EINTR and ENOMEM are possible; neither has filled anything in. */
-		loop_advance_clock(l);
+		loop_clock_and_signals(l, false);
 		loop_deadlines(l);
 		return;
 	}
-	if (l->fds[SLOT_SIGNALS].revents != 0)
-		loop_signals(l);
-	loop_advance_clock(l);
+	loop_clock_and_signals(l, l->fds[SLOT_SIGNALS].revents != 0);
 	if (l->fds[SLOT_CONTROL].revents != 0)
 		loop_control(l);
 	loop_attached(l);

@@ -129,10 +129,17 @@ static void send_order(struct box *b, uint32_t kind, uint32_t arg)
 
 static void order_term(struct box *b)
 {
-	struct timespec wait = { .tv_nsec = 200000000 };
-
-	nanosleep(&wait, NULL);
 	send_order(b, CHILD_ORDER_SIGNAL, SIGTERM);
+}
+
+/* Once the command says that it is ready for it; a minute is for ever. */
+static void order_term_when_up(struct box *b)
+{
+	const struct timespec wait = { .tv_nsec = 10000000 };
+
+	for (int i = 0; i < 6000 && !box_exists(box_path(b, "work/up")); i++)
+		nanosleep(&wait, NULL);
+	order_term(b);
 }
 
 static void order_zero(struct box *b)
@@ -173,7 +180,8 @@ static void test_orders(struct tap *t, enum box_caller caller)
 	box_sh(b, "sleep 1000");
 	box_run(b);
 	tap_int(t, b->r.exited.status, SIGTERM, "TERM reaches the command");
-	box_sh(b, "trap 'echo caught; exit 9' TERM; sleep 1000 & wait");
+	b->running = order_term_when_up;
+	box_sh(b, "trap 'echo caught; exit 9' TERM; : >/work/up; sleep 1000 & wait");
 	box_run(b);
 	tap_int(t, b->r.exited.status, 9 << 8, "a handler may answer");
 	tap_str(t, b->r.out, "caught\n", "and its output arrives");

@@ -217,9 +217,9 @@ int box_find(const char *needle)
 	return found;
 }
 
-static bool box_wait(const char *needle, bool want, int ms)
+static bool box_wait(const char *needle, bool want)
 {
-	long long end = box_now_ms() + ms;
+	long long end = box_now_ms() + BOX_WAIT_MS;
 
 	do {
 		if ((box_find(needle) >= 0) == want)
@@ -229,14 +229,14 @@ static bool box_wait(const char *needle, bool want, int ms)
 	return false;
 }
 
-bool box_wait_gone(const char *needle, int ms)
+bool box_wait_gone(const char *needle)
 {
-	return box_wait(needle, false, ms);
+	return box_wait(needle, false);
 }
 
-bool box_wait_there(const char *needle, int ms)
+bool box_wait_there(const char *needle)
 {
-	return box_wait(needle, true, ms);
+	return box_wait(needle, true);
 }
 
 long long box_now_ms(void)

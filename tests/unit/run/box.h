@@ -29,11 +29,14 @@ int box_run(struct box *b, const struct run_attachment *const *attached, size_t 
 /* box_usable() - can this host run one at all? If not, a skip with the reason is recorded. */
 bool box_usable(struct tap *t);
 
-/* box_wait_gone() - no process with @needle in its arguments is left, looked for during at most
- * @ms. */
-bool box_wait_gone(const char *needle, int ms);
+/* How long an event is waited for before it counts as not coming: far more than any machine needs,
+ * so that only a fault reaches it. */
+#define BOX_WAIT_MS 30000
+
+/* box_wait_gone() - no process with @needle in its arguments is left, waited for. */
+bool box_wait_gone(const char *needle);
 /* box_wait_there() - the opposite, for the control of a test. */
-bool box_wait_there(const char *needle, int ms);
+bool box_wait_there(const char *needle);
 /* box_find() - a process with @needle in its arguments, or -1. */
 int box_find(const char *needle);
 /* box_now_ms() - for measuring. */
