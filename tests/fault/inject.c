@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* inject - runs a command and makes exactly one system call of it fail.
  *
- *	inject --trace -- CMD...			every system call of every process, to the
- *log inject --in child|supervisor --list -- CMD...	the numbered calls of one window inject --in
- *W --nth K --errno E -- CMD...	the K-th call of the window fails with E
+ * inject --trace -- CMD...
+ *	every system call of every process, to the log
+ * inject --in child|supervisor --list -- CMD...
+ *	the numbered calls of one window
+ * inject --in W --nth K --errno E -- CMD...
+ *	the K-th call of the window fails with E
  *
- * Windows: `supervisor` is the launched process from its execve to the execve of the command;
- * `child` is the first process made with CLONE_NEWPID, and what it makes, from the first call to
- * that execve. --log FILE instead of stderr; --timeout SECONDS (10).
+ * Windows: `supervisor` is the launched process from its execve to the first wait after the order
+ * to start; `child` is the first process made with CLONE_NEWPID, and what it makes, from the first
+ * call to the execve of the command. What comes later is no set-up, and neither of the two waits
+ * for the other there: the calls would not be the same each time. --log FILE instead of stderr;
+ * --timeout SECONDS.
  *
  * The call is skipped (its number becomes -1 at entry) and its result set at exit, so it had no
  * effect at all. Exit status: the command's, as a shell gives it; 96 usage or tracing failed, 97
@@ -33,12 +38,13 @@
 #include <linux/ptrace.h>
 
 #include "base/macro.h"
+#include "child/report.h"
 
 #define EXIT_TRACER  96
 #define EXIT_HANG    97
 #define EXIT_LEFT    98
 #define TRACEES_MAX  4096
-#define LEFT_SECONDS 3
+#define LEFT_SECONDS 30
 
 static const char *const syscall_names[] = {
 #include "syscall-names.inc"
@@ -77,7 +83,8 @@ struct tracer {
 	bool trace, list;
 	bool opened; /* the launched process has been executed */
 	bool child_seen;
-	bool started; /* the command of the sandbox has been executed */
+	bool ordered; /* the supervisor has sent the order to start */
+	bool closed;  /* the window is over */
 	unsigned long nth, count;
 	int err;
 	unsigned timeout;
@@ -126,7 +133,7 @@ static void tracee_forget(struct tracer *t, pid_t pid)
 /* A process may die between its stop and what we ask of it: ESRCH is no error here. */
 static void resume(const struct tracer *t, pid_t pid, long sig)
 {
-	bool follow = t->trace || !t->started;
+	bool follow = t->trace || !t->closed;
 
 	if (ptrace(follow ? PTRACE_SYSCALL : PTRACE_CONT, pid, NULL, sig) < 0 && errno != ESRCH)
 		perror("inject: resume");
@@ -207,6 +214,23 @@ static void note_clone(struct tracee *p, const struct __ptrace_syscall_info *inf
 	p->new_pidns = (flags & CLONE_NEWPID) != 0;
 }
 
+/* Whether a call of the window is its last one. The child's is not known by the event of its exec:
+ * the kernel releases the vfork parent before that. */
+static bool is_last(struct tracer *t, const struct tracee *p,
+		    const struct __ptrace_syscall_info *info)
+{
+	struct child_order order = { 0 };
+
+	if (p->role == ROLE_CHILD)
+		return info->entry.nr == SYS_execve;
+	if (t->ordered)
+		return info->entry.nr == SYS_poll;
+	t->ordered = info->entry.nr == SYS_sendto && info->entry.args[2] == sizeof(order) &&
+		     peek(p->pid, info->entry.args[1], &order, sizeof(order)) &&
+		     order.kind == CHILD_ORDER_START;
+	return false;
+}
+
 static void on_entry(struct tracer *t, struct tracee *p, const struct __ptrace_syscall_info *info)
 {
 	note_clone(p, info);
@@ -214,14 +238,16 @@ static void on_entry(struct tracer *t, struct tracee *p, const struct __ptrace_s
 		p->in_main = !in_loader(p->pid, info->instruction_pointer);
 	if (t->trace)
 		log_call(t, p, info, (unsigned long)p->pid, "");
-	if (p->role != t->window || !t->opened || t->started || info->entry.nr == SYS_exit_group ||
+	if (p->role != t->window || !t->opened || t->closed || info->entry.nr == SYS_exit_group ||
 	    info->entry.nr == SYS_exit || info->entry.nr == SYS_rt_sigreturn)
 		return;
 	t->count++;
 	if (t->list)
 		log_call(t, p, info, t->count, "");
-	if (t->count != t->nth)
+	if (t->count != t->nth) {
+		t->closed = is_last(t, p, info);
 		return;
+	}
 	log_call(t, p, info, t->count, " injected");
 	if (ptrace(PTRACE_POKEUSER, p->pid, offsetof(struct user_regs_struct, orig_rax), -1L) < 0) {
 		perror("inject: POKEUSER");
@@ -281,7 +307,6 @@ static void on_stop(struct tracer *t, pid_t pid, int status)
 		return;
 	case PTRACE_EVENT_EXEC:
 		t->opened = true;
-		t->started = t->started || p->role == ROLE_CHILD;
 		resume(t, pid, 0);
 		return;
 	case PTRACE_EVENT_STOP:
@@ -423,7 +448,7 @@ int main(int argc, char **argv)
 	if (t == NULL)
 		return EXIT_TRACER;
 	t->log = stderr;
-	t->timeout = 10;
+	t->timeout = 60;
 	cmd = options_parse(t, argc, argv);
 	if (cmd == 0) {
 		fputs("usage: inject --trace | --in child|supervisor --list | --in W --nth K "

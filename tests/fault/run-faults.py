@@ -6,7 +6,7 @@ Whatever fails, there are two ends: exit status 125 and the command never ran, o
 tolerated.tsv names, and for an interrupted call) a run whose sandbox is the same in every
 particular as one without a failure. Nothing else, and nothing left: no process, no file.
 
-Needs AGENTBOX, PROBE and INJECT. WINDOW: child or supervisor (see inject.c). CALLER: root or
+Needs AGENTBOX, PROBE, INJECT and NO_ENTRY. WINDOW: child or supervisor (see inject.c). CALLER: root or
 user. FAULT_ONLY=K[:ERRNO] runs one case and shows what it printed."""
 
 import collections
@@ -106,18 +106,28 @@ class Suite:
         self.places = [Place(self.top, i, self.agentbox, os.environ["PROBE"]) for i in range(2)]
         self.prefix = []
         if caller == "user" and os.geteuid() == 0:
-            # One with an entry in passwd: the C library's search for others is long, and not ours.
+            # One with an entry in passwd, if there is any: see no-entry.c.
             uid = next((str(p.pw_uid) for p in pwd.getpwall() if p.pw_name in ("games", "daemon", "bin")), "5")
             self.prefix = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups"]
             subprocess.run(["chown", "-R", f"{uid}:{uid}"] + [str(p.dir) for p in self.places], check=True)
+        self.env = {"PATH": "/usr/bin:/bin", "TERM": "dumb", "LANG": "C.UTF-8"}
+        if not self.has_entry(int(self.prefix[2]) if self.prefix else os.geteuid()):
+            self.env["LD_PRELOAD"] = str(self.top / "no-entry.so")
+            shutil.copy(os.environ["NO_ENTRY"], self.env["LD_PRELOAD"])
         self.tolerated = Tolerated(HERE / "tolerated.tsv")
         self.lock = threading.Lock()
         self.failures, self.count, self.ends = [], 0, collections.Counter()
         self.baseline = {}
 
+    @staticmethod
+    def has_entry(uid):
+        try:
+            return pwd.getpwuid(uid) is not None
+        except KeyError:
+            return False
+
     def run(self, place, *args):
-        env = {"PATH": "/usr/bin:/bin", "HOME": str(place.tmp), "TMPDIR": str(place.tmp), "TERM": "dumb",
-               "LANG": "C.UTF-8"}
+        env = self.env | {"HOME": str(place.tmp), "TMPDIR": str(place.tmp)}
         place.log.unlink(missing_ok=True)
         place.marker.unlink(missing_ok=True)
         return subprocess.run(
@@ -138,12 +148,13 @@ class Suite:
                 print(r.stdout)
                 print(place.log.read_text() if place.log.exists() else "")
                 sys.exit(f"not ok - a run without a failure: status {r.returncode}")
-            out = place.log.read_text().splitlines()
             self.baseline[place] = self.fingerprint(place)
             if not self.baseline[place]:
                 sys.exit("not ok - a run without a failure leaves its marker")
-            # Twice the same, or comparing means nothing.
+            # Twice the same, or comparing means nothing. The calls are those of the second: the
+            # first makes the audit log.
             self.run(place, "--list")
+            out = place.log.read_text().splitlines()
             if self.fingerprint(place) != self.baseline[place]:
                 sys.exit("not ok - two equal runs look different:\n" + self.difference(place))
         return out
@@ -188,7 +199,7 @@ class Suite:
         if "[loader]" in text:
             ends.add("loader")
         if "never" in ends:
-            # The numbers of the supervisor's calls move by one or two between runs.
+            # The planned call was another one: the number has moved.
             return "never", None
         if ran:
             if "identity" in ends and "as kernel uid 0 without capabilities" in r.stdout and \
