@@ -35,6 +35,8 @@ profiles=0
 while text=$(block yaml $((profiles + 1))) && [ -n "$text" ]; do
 	profiles=$((profiles + 1))
 	file=$scratch/work/p$profiles.yaml
+	# A caller without an entry in passwd has no home that ~ could mean.
+	getent passwd "$(id -u)" >/dev/null || text=$(printf '%s\n' "$text" | sed "s|~/|$scratch/|g")
 	printf '%s\n' "$text" >"$file"
 	set --
 	! grep -q '^params:' "$file" || set -- -w "$scratch/work"

@@ -10,6 +10,7 @@ them.
 import collections
 import os
 import pathlib
+import pwd
 import re
 import shutil
 import subprocess
@@ -18,6 +19,14 @@ import tempfile
 
 # Options of agentbox without a command, and one of another program.
 OTHER_OPTIONS = {"help", "version", "no-same-owner"}
+
+
+def has_home():
+    """Whether ~ means something: not for a caller without an entry in passwd."""
+    try:
+        return bool(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return False
 
 
 def section(page, head):
@@ -161,7 +170,8 @@ class Checker:
             path = scratch / "p.yaml"
 
             def load(text):
-                path.write_text(text.replace("/data/reports", f"{scratch}/work"))
+                text = text.replace("/data/reports", f"{scratch}/work")
+                path.write_text(text if has_home() else text.replace("~/", f"{scratch}/"))
                 more = ["-w", f"{scratch}/work"] if "params:" in text else []
                 return self.run("check", "-p", str(path), *more, "read_file", "/nowhere")
 

@@ -18,7 +18,7 @@ check "the host removes what the sandbox made" rm -r d
 base_profile
 ab -- "$PROBE" ids >"$T/ids" 2>&1
 like "$(cat "$T/ids")" '^ok uid=[1-9][0-9]* euid=[1-9]' "inside, the uid is not 0"
-ab_start -- "$PROBE" sleep 20 "tok-$$-$CALLER"
+ab_start -- "$PROBE" sleep 600 "tok-$$-$CALLER"
 pid=$(host_pid "tok-$$-$CALLER")
 if [ -n "$pid" ]; then
 	uids=$(awk '/^Uid:/ { print $2, $3, $4, $5 }' "/proc/$pid/status")
@@ -136,7 +136,7 @@ expect_rc '126|127' "a script whose interpreter is missing" ab -- "$WS/script"
 expect_rc 121 "--workdir outside of the sandbox" ab --workdir "$T/home" -- true
 expect_rc 0 "--workdir inside (control)" ab --workdir /tmp -- true
 expect_rc '121|127' "a program that only the host has" ab -- "$T/../agentbox" --help
-expect_rc 124 "a timeout" ab --timeout 200ms -- sleep 20
+expect_rc 124 "a timeout" ab --timeout 200ms -- sleep 300
 expect_rc 125 "no command" ab
 expect_rc 125 "an unknown option" ab --no-such-option -- true
 expect_rc 125 "no profile" "$AGENTBOX" run --state "$STATE" -- true

@@ -34,7 +34,7 @@ j 127 -p "$P" -- no-such-program
 json_is "$T/j" 'o["rc"] == 127 and o["output"] in ("", None)' "not found"
 j 126 -p "$P" -- "$WS"
 json_is "$T/j" 'o["rc"] == 126' "not executable"
-j 124 -p "$P" --timeout 200ms -- sh -c 'echo before; sleep 20'
+j 124 -p "$P" --timeout 2s -- sh -c 'echo before; sleep 300'
 json_is "$T/j" 'o["status"] == "limit" and o["limit"] == "timeout" and o["timed_out"] is True' "a timeout"
 json_is "$T/j" 'o["output"] == "before\n"' "with what was printed before"
 j 121 -p "$P" --workdir "$T/home" -- true

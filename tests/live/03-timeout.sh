@@ -10,41 +10,35 @@ start=$(now_ms)
 out=$(ab -- sh -c "setsid sleep 300 & echo done" 2>/dev/null | cat)
 took=$(($(now_ms) - start))
 is "$out" "done" "a background child does not keep the output"
-is "$((took < 2500 ? 0 : took))" 0 "the reader sees the end at once"
+is "$((took < EVER_MS ? 0 : took))" 0 "the reader sees the end at once"
 no_sandbox_left "the background child is gone"
 rm -f "$WS/up"
 start=$(now_ms)
 out=$(ab -- "$PROBE" daemonize 300 "$WS/up" 2>/dev/null | cat)
 is "$out" ok "a daemon that ignores TERM was started"
 check "it was really there" test -e "$WS/up"
-is "$(($(now_ms) - start < 2500))" 1 "and did not keep the output"
+is "$(($(now_ms) - start < EVER_MS))" 1 "and did not keep the output"
 no_sandbox_left "it is gone"
 
 # --- at the end of its time
 rm -f "$WS/up"
 start=$(now_ms)
-ab --timeout 500ms -- sh -c "$PROBE daemonize 300 $WS/up; sleep 300" 2>"$T/err" | cat >"$T/out"
+ab --timeout 3s -- sh -c "$PROBE daemonize 300 $WS/up; sleep 300" 2>"$T/err" | cat >"$T/out"
 rc=${PIPESTATUS[0]}
 took=$(($(now_ms) - start))
 is "$rc" 124 "a timeout with a daemon is 124"
-is "$((took >= 450 && took < 3000 ? 0 : took))" 0 "in time"
+is "$((took >= 2900 && took < EVER_MS ? 0 : took))" 0 "in time"
 check "the daemon was there" test -e "$WS/up"
 no_sandbox_left "nothing of it is left"
 
-base_profile "limits: {timeout: 300ms, grace: 1s}"
-if ab -- true 2>/dev/null; then
-	GRACE=1
-else
-	# grace is a later key: its default holds
-	base_profile "limits: {timeout: 300ms}"
-	GRACE=5
-fi
+# Long enough for a command to set its traps, whatever else the machine does.
+base_profile "limits: {timeout: 2s}"
 start=$(now_ms)
 ab -- sh -c 'trap "" TERM HUP INT; while :; do sleep 0.1; done' >"$T/out" 2>"$T/err"
 rc=$?
 took=$(($(now_ms) - start))
 is "$rc" 124 "a command that ignores TERM is 124"
-is "$((took < 300 + GRACE * 1000 + 1500 ? 0 : took))" 0 "no later than the grace time"
+is "$((took >= 6900 && took < EVER_MS ? 0 : took))" 0 "at the end of its grace time"
 no_sandbox_left "and gone"
 ab -- sh -c 'trap "echo bye; exit 0" TERM; while :; do sleep 0.05; done' >"$T/out" 2>"$T/err"
 is $? 124 "a command that ends with 0 in its grace time is still 124"
@@ -53,33 +47,35 @@ is "$(cat "$T/out")" bye "its last words arrive"
 json_is "$T/j" 'o["status"] == "limit" and o["limit"] == "timeout" and o["rc"] == 124 and o["exit_code"] == 0' \
 	"the result says both"
 expect_rc 0 "a command that is in time (control)" ab -- true
-expect_rc 124 "--timeout may lower" ab --timeout 100ms -- sleep 0.25
+expect_rc 124 "--timeout may lower" ab --timeout 100ms -- sleep 300
 start=$(now_ms)
-ab --timeout 1h -- sleep 20 >"$T/out" 2>"$T/err"
+ab --timeout 1h -- sleep 300 >"$T/out" 2>"$T/err"
 rc=$?
 is "$([ $rc = 124 ] || [ $rc = 125 ] && echo kept)" kept "--timeout may not raise"
-is "$(($(now_ms) - start < 300 + GRACE * 1000 + 1500))" 1 "and did not"
+is "$(($(now_ms) - start < EVER_MS))" 1 "and did not"
 base_profile
 
 # --- the timer is there while output floods and while stdin waits
 start=$(now_ms)
 ab --timeout 500ms -- yes 2>/dev/null | head -c 1000 >/dev/null
-is "$(($(now_ms) - start < 4000))" 1 "a flood into a closed pipe ends"
-start=$(now_ms)
+is "$(($(now_ms) - start < EVER_MS))" 1 "a flood into a closed pipe ends"
 ab --timeout 500ms -- yes >/dev/null 2>&1
 is $? 124 "a flood is stopped"
 mkfifo "$T/never"
-sleep 60 >"$T/never" &
+sleep 600 >"$T/never" &
 keep=$!
 expect_rc 124 "so is a command that waits for input" ab -i --timeout 500ms -- cat <"$T/never"
 kill "$keep"
 rm "$T/never"
 
 # --- many short orphans, many runs
-base_profile "limits: {timeout: 20s}"
+base_profile "limits: {timeout: 120s}"
 expect_rc 9 "2000 orphans, and the command's own status" ab -- sh -c "$PROBE orphans 2000 >/dev/null; exit 9"
-out=$(ab -- sh -c "$PROBE orphans 300 >/dev/null; sleep 0.1; grep -l '^State:.Z' /proc/[0-9]*/status | wc -l" 2>/dev/null)
-is "$((${out:-99} < 5))" 1 "init collects them (zombies seen: ${out:-none})"
+# shellcheck disable=SC2016 # for the shell inside
+out=$(ab -- sh -c '"$0" orphans 300 >/dev/null; n=0
+	zombies() { cat /proc/[0-9]*/status 2>/dev/null | grep -c "^State:.Z"; }
+	while [ "$(zombies)" != 0 ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.1; done; zombies' "$PROBE" 2>/dev/null)
+is "$out" 0 "init collects them"
 base_profile
 for ((i = 0; i < 25; i++)); do
 	ab --timeout 50ms -- sh -c 'for i in 1 2 3 4; do sleep 50 & done; wait' >/dev/null 2>&1

@@ -48,7 +48,7 @@ through_out() { # CMD...: reader's bytes in $T/got
 		grep ^flags: /proc/self/fdinfo/3 3>&1 >"$T/flags"
 		: >"$T/go"
 	} | {
-		wait_for 20 test -e "$T/go"
+		wait_for test -e "$T/go"
 		cat >"$T/got"
 	}
 }
@@ -57,7 +57,7 @@ through_in() { # CMD...: the line that the host reads afterwards in $T/got
 	rm -f "$WS/line" "$T/go" "$T/flags"
 	{
 		echo line1
-		wait_for 20 test -e "$T/go"
+		wait_for test -e "$T/go"
 	} | {
 		"$@" 2>"$T/err"
 		grep ^flags: /proc/self/fdinfo/3 3<&0 >"$T/flags"
@@ -72,7 +72,7 @@ is_nonblock() { # Y|N DESCRIPTION: what through_* has found
 	flags=$(awk '{ print $2 }' "$T/flags")
 	is "$([ $((flags & 04000)) = 0 ] && echo N || echo Y)" "$1" "$2"
 }
-steal='echo mine; timeout 1 head -n 1 </proc/self/fd/1 >stolen'
+steal='echo mine; timeout 5 head -n 1 </proc/self/fd/1 >stolen'
 through_out sh -c "$steal"
 is "$(cat "$WS/stolen")" host-secret-line "outside: others' bytes are read out of the pipe of stdout (control)"
 through_out ab -- sh -c "$steal"
@@ -102,11 +102,11 @@ is_nonblock N "inside: it stays inside"
 is "$(for i in 1 2 3 4 5; do ab -- sh -c 'echo 1; echo 2 >&2; echo 3; echo 4 >&2' 2>&1 | tr '\n' ' '; done)" \
 	"$(for i in 1 2 3 4 5; do printf '1 2 3 4 '; done)" "one pipe as stdout and stderr keeps the order"
 start=$(now_ms)
-timeout 20 $A -- yes 2>/dev/null | head -n 1 >"$T/out"
+timeout 120 $A -- yes 2>/dev/null | head -n 1 >"$T/out"
 is "${PIPESTATUS[0]}" 141 "a reader that leaves ends the writer by SIGPIPE"
-ab -- sh -c 'sleep 30 & echo x' 2>/dev/null | cat >"$T/out"
+ab -- sh -c 'sleep 300 & echo x' 2>/dev/null | cat >"$T/out"
 is "$(cat "$T/out")" x "a background process keeps its end open"
-is "$(($(now_ms) - start < 10000))" 1 "neither takes long"
+is "$(($(now_ms) - start < EVER_MS))" 1 "neither takes long"
 
 # --- directories and block devices
 expect_rc 125 "a directory as stdin" ab -i -- touch "$WS/ran" </
@@ -119,7 +119,7 @@ if disk=$(lsblk -dnpo NAME 2>/dev/null | head -n 1) && [ -b "$disk" ] && (: <"$d
 else
 	note "no block device can be opened here"
 fi
-expect_rc 125 "/dev/zero as stdin" timeout 10 $A -i --timeout 2s -- touch "$WS/ran" </dev/zero
+expect_rc 125 "/dev/zero as stdin" timeout 120 $A -i --timeout 2s -- touch "$WS/ran" </dev/zero
 
 # --- a socket as stdin: bytes may arrive, a descriptor may not
 cat >"$T/sock.py" <<'PY'
@@ -168,7 +168,7 @@ if pid == 0:
 os.close(slave)
 os.close(out_w)
 os.write(master, b"typed\n")
-end = time.time() + 15
+end = time.time() + 90
 fds, data = [out_r, master], b""
 while fds and time.time() < end:
     for fd in select.select(fds, [], [], 0.2)[0]:
@@ -202,22 +202,22 @@ probe_yn Y "outside: a terminal on stderr is one (control)" py "$T/tty.py" 2 "$P
 probe_yn N "inside: a terminal on stderr is none" py "$T/tty.py" 2 $A -- "$PROBE" isatty 2
 probe_yn N "inside: a terminal on stdin is none" py "$T/tty.py" 0 $A -i -- "$PROBE" isatty 0
 probe_yn N "inside: a terminal on stdout is none" py "$T/tty.py" 1 $A -- "$PROBE" isatty 1
-out=$(py "$T/tty.py" 2 timeout --foreground 5 "$PROBE" fdread 2)
+out=$(py "$T/tty.py" 2 timeout --foreground 60 "$PROBE" fdread 2)
 like "$out" '^ok typed' "outside: keystrokes are read from stderr (control)"
-out=$(py "$T/tty.py" 2 timeout --foreground 2 sh -c 'head -c 5 /proc/self/fd/2 </dev/null')
+out=$(py "$T/tty.py" 2 timeout --foreground 60 sh -c 'head -c 5 /proc/self/fd/2 </dev/null')
 like "$out" '^typed' "outside: and by opening it anew (control)"
-out=$(py "$T/tty.py" 2 timeout --foreground 5 $A -- timeout --foreground 2 "$PROBE" fdread 2)
+out=$(py "$T/tty.py" 2 timeout --foreground 60 $A -- timeout --foreground 2 "$PROBE" fdread 2)
 unlike "$out" typed "inside: no keystroke can be read from stderr"
-out=$(py "$T/tty.py" 2 timeout --foreground 5 $A -- timeout --foreground 2 "$PROBE" reopen 2 rw)
+out=$(py "$T/tty.py" 2 timeout --foreground 60 $A -- timeout --foreground 2 "$PROBE" reopen 2 rw)
 like "$out" '^(ok|E[A-Z]+)' "stderr can be opened anew or not,"
-out=$(py "$T/tty.py" 2 timeout --foreground 5 $A -- timeout --foreground 2 sh -c 'head -c 5 /proc/self/fd/2 </dev/null')
+out=$(py "$T/tty.py" 2 timeout --foreground 60 $A -- timeout --foreground 2 sh -c 'head -c 5 /proc/self/fd/2 </dev/null')
 unlike "$out" typed "and gives no keystroke then either"
 probe_yn N "inside: no input can be pushed into a terminal" py "$T/tty.py" 2 $A -- "$PROBE" tiocsti 2
 probe_yn N "inside: nor through stdin" py "$T/tty.py" 0 $A -i -- "$PROBE" tiocsti 0
 out=$(py "$T/tty.py" 2 $A -- "$PROBE" session)
 like "$out" 'tty=no' "inside: the caller's terminal is not the controlling one"
 like "$(py "$T/tty.py" 2 "$PROBE" session)" 'tty=yes' "outside: it is (control)"
-out=$(py "$T/tty.py" 0 timeout 10 $A -i -- head -n 1)
+out=$(py "$T/tty.py" 0 timeout 60 $A -i -- head -n 1)
 is "$out" typed "with -i a line that was typed is pumped"
 
 # --- the caller's directory is no way out either

@@ -82,7 +82,7 @@ base_profile
 
 # --- nor on a command line (P98)
 base_profile "env: {pass: [FOO], set: {MADE: hush-hush-$CALLER}}"
-ab_start -- "$PROBE" sleep 20 "envtok-$CALLER-$$"
+ab_start -- "$PROBE" sleep 600 "envtok-$CALLER-$$"
 pid=$(host_pid "envtok-$CALLER-$$")
 is "$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' | grep -c "hush-[h]ush-$CALLER")" 0 "no value is on a command line"
 kill "$sup"

@@ -27,10 +27,10 @@ inside Y "init can be seen" exists /proc/1/stat
 expect_rc 0 "SECRET is in no environ that can be read" ab -- sh -c '! cat /proc/[0-9]*/environ 2>/dev/null | grep -qa zz-secret'
 check "outside it is (control)" sh -c 'grep -qa zz-secret /proc/self/environ'
 
-sleep 71 &
+sleep 7171 &
 mine=$!
-expect_rc 0 "the host's processes are not there" ab -- sh -c "for p in /proc/[0-9]*; do tr '\\0' ' ' <\$p/cmdline 2>/dev/null | grep -q '^sleep 71' && exit 1; done; exit 0"
-check "outside it is (control)" sh -c "tr '\\0' ' ' </proc/$mine/cmdline | grep -q '^sleep 71'"
+expect_rc 0 "the host's processes are not there" ab -- sh -c "for p in /proc/[0-9]*; do tr '\\0' ' ' <\$p/cmdline 2>/dev/null | grep -q '^sleep 7171' && exit 1; done; exit 0"
+check "outside it is (control)" sh -c "tr '\\0' ' ' </proc/$mine/cmdline | grep -q '^sleep 7171'"
 out=$(ab -- sh -c 'ls -d /proc/[0-9]* | wc -l' 2>/dev/null)
 is "$((${out:-99} <= 5))" 1 "a handful of processes in all ($out)"
 [ "$mine" -lt 10 ] || inside ESRCH "a signal to a host process" kill "$mine" 0

@@ -33,7 +33,7 @@ permissions:
         - {operations: [read], paths: ["/elsewhere/$M-rule/**"], mode: allow}
 YAML
 export PARENT_SECRET="$M-environment"
-"$AGENTBOX" run --state "$STATE" -p "$P" -a me --param note="$M-argv" -- "$PROBE" sleep 30 "memtok-$$" &
+"$AGENTBOX" run --state "$STATE" -p "$P" -a me --param note="$M-argv" -- "$PROBE" sleep 600 "memtok-$$" &
 sup=$!
 pid=$(host_pid "memtok-$$")
 if [ -z "$pid" ]; then

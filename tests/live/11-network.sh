@@ -22,12 +22,12 @@ x = socket.socket(socket.AF_UNIX)
 x.bind("\0agentbox-live-" + sys.argv[2])
 x.listen(64)
 open(d + "/up", "w")
-threading.Event().wait(140)
+threading.Event().wait(3600)
 PY
 py "$T/server.py" "$T" "$CALLER-$$" &
 server=$!
 trap 'kill $server 2>/dev/null' EXIT
-wait_for 5 test -e "$T/up"
+wait_for test -e "$T/up"
 port=$(cat "$T/port4")
 outside Y "a host listener (control)" connect-tcp 127.0.0.1 "$port"
 inside N "the same listener" connect-tcp 127.0.0.1 "$port"

@@ -9,7 +9,7 @@ start() { # CMD...: $sup is agentbox, the command has written $WS/up
 	rm -f "$WS/up"
 	: >"$T/out"
 	ab_start "${ABOPT[@]}" -- "$@" >"$T/out" 2>"$T/err"
-	wait_for 10 test -e "$WS/up" || fail "the command starts"
+	wait_for test -e "$WS/up" || fail "the command starts"
 }
 
 for s in TERM HUP USR1 USR2; do
@@ -27,23 +27,23 @@ if os.path.exists(up):
 p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, start_new_session=True,
                      preexec_fn=lambda: (signal.signal(signal.SIGINT, signal.SIG_DFL),
                                          signal.signal(signal.SIGQUIT, signal.SIG_DFL)))
-end = time.time() + 10
+end = time.time() + 60
 while not os.path.exists(up) and time.time() < end:
     time.sleep(0.02)
 p.send_signal(sig)
-print("status", p.wait(20), flush=True)
+print("status", p.wait(60), flush=True)
 PY
 out=$(py "$T/int.py" "$WS/up" SIGINT "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "trap 'echo got-INT; exit 3' INT; touch up; while :; do sleep 0.05; done")
 like "$out" 'got-INT' "INT reaches a command that has a trap"
 like "$out" 'status (3|-2)$' "and agentbox ends with its status, or by the signal itself"
-out=$(py "$T/int.py" "$WS/up" SIGINT "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "touch up; exec sleep 60")
+out=$(py "$T/int.py" "$WS/up" SIGINT "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "touch up; exec sleep 600")
 like "$out" 'status (130|-2)$' "INT ends a command without one"
 out=$(py "$T/int.py" "$WS/up" SIGQUIT "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "trap 'echo got-QUIT; exit 3' QUIT; touch up; while :; do sleep 0.05; done")
 like "$out" 'got-QUIT' "QUIT reaches a command that has a trap"
 no_sandbox_left "after INT and QUIT nothing is left"
 
 for s in TERM HUP; do
-	start sh -c 'touch up; exec sleep 60'
+	start sh -c 'touch up; exec sleep 600'
 	kill "-$s" "$sup"
 	wait "$sup"
 	rc=$?
@@ -53,17 +53,17 @@ start sh -c 'trap "" TERM HUP INT; touch up; while :; do sleep 0.1; done'
 t=$(now_ms)
 kill -TERM "$sup"
 wait "$sup"
-is "$(($(now_ms) - t < 9000))" 1 "a command that ignores TERM ends after the grace time"
+is "$(($(now_ms) - t < EVER_MS))" 1 "a command that ignores TERM ends after the grace time"
 no_sandbox_left "and nothing is left"
 start sh -c "$PROBE daemonize 300 $WS/up"'; trap "exit 0" TERM; while :; do sleep 0.1; done'
 kill -TERM "$sup"
 wait "$sup"
 no_sandbox_left "daemons end with it"
-start sh -c 'touch up; exec sleep 60'
+start sh -c 'touch up; exec sleep 600'
 kill -9 "$sup"
 wait "$sup" 2>/dev/null
 no_sandbox_left "KILL of the supervisor ends everything"
-start sh -c "$PROBE daemonize 300 $WS/up; exec sleep 60"
+start sh -c "$PROBE daemonize 300 $WS/up; exec sleep 600"
 kill -9 "$sup"
 wait "$sup" 2>/dev/null
 no_sandbox_left "daemons too"
@@ -71,9 +71,9 @@ no_sandbox_left "daemons too"
 # KILL from the parent's side: the parent dies, agentbox does not have to, unless asked.
 if "$AGENTBOX" run --help | grep -q die-with-parent; then
 	rm -f "$WS/up"
-	bash -c "'$AGENTBOX' run --state '$STATE' -p '$P' --die-with-parent -- sh -c 'touch up; exec sleep 60' & wait" &
+	bash -c "'$AGENTBOX' run --state '$STATE' -p '$P' --die-with-parent -- sh -c 'touch up; exec sleep 600' & wait" &
 	parent=$!
-	wait_for 10 test -e "$WS/up" || fail "--die-with-parent: the command starts"
+	wait_for test -e "$WS/up" || fail "--die-with-parent: the command starts"
 	kill -9 "$parent"
 	wait "$parent" 2>/dev/null
 	no_sandbox_left "--die-with-parent"
@@ -89,8 +89,8 @@ is "$(tr -d '\t' <<<"$out" | sort | tr '\n' ' ')" "SigBlk:0000000000000000 SigIg
 py - "$AGENTBOX" "$STATE" "$P" <<'PY' >"$T/out" 2>&1
 import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, set(range(1, 32)))
-p = os.spawnv(os.P_WAIT, sys.argv[1], [sys.argv[1], "run", "--state", sys.argv[2], "-p", sys.argv[3], "--timeout", "10s", "--",
-    "sh", "-c", "grep -q '^SigBlk:.*[1-9a-f]' /proc/self/status && exit 1; kill -TERM $$; sleep 5"])
+p = os.spawnv(os.P_WAIT, sys.argv[1], [sys.argv[1], "run", "--state", sys.argv[2], "-p", sys.argv[3], "--timeout", "60s", "--",
+    "sh", "-c", "grep -q '^SigBlk:.*[1-9a-f]' /proc/self/status && exit 1; kill -TERM $$; sleep 120"])
 print(p)
 sys.exit(p != 143)
 PY
@@ -99,7 +99,7 @@ bash -c "exec '$AGENTBOX' run --state '$STATE' -p '$P' -- sh -c 'sleep 0.3; exit
 is $? 6 "exec'ed over a shell that has children"
 bash -c "sleep 0.1 & exec '$AGENTBOX' run --state '$STATE' -p '$P' -- sh -c 'sleep 0.3; exit 6'"
 is $? 6 "one of which ends during the run"
-bash -c "sleep 30 & echo \$! >'$T/stranger'; exec '$AGENTBOX' run --state '$STATE' -p '$P' -- sh -c 'exit 6'" >/dev/null
+bash -c "sleep 600 & echo \$! >'$T/stranger'; exec '$AGENTBOX' run --state '$STATE' -p '$P' -- sh -c 'exit 6'" >/dev/null
 is $? 6 "or outlives it"
 check "a stranger is left alone" kill -0 "$(cat "$T/stranger")"
 kill "$(cat "$T/stranger")"

@@ -20,8 +20,8 @@ unshare -m --propagation slave sh -c "touch $T/slave-up; while ! test -e $T/moun
 slave=$!
 ab_start -- sh -c "touch $WS/up; while ! test -e $WS/mounted; do sleep 0.05; done; sleep 0.2
 ls -A $T/ro/m $WS/m; grep -c 'shared:\|master:\|propagate_from' /proc/self/mountinfo" >"$T/out" 2>"$T/err"
-wait_for 10 test -e "$WS/up" || fail "the command starts"
-wait_for 10 test -e "$T/slave-up"
+wait_for test -e "$WS/up" || fail "the command starts"
+wait_for test -e "$T/slave-up"
 mount -t tmpfs tmpfs "$T/ro/m" && touch "$T/ro/m/late"
 mount -t tmpfs tmpfs "$WS/m" && touch "$WS/m/late"
 touch "$WS/mounted" "$T/mounted"

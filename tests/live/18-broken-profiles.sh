@@ -44,7 +44,7 @@ if [ "$CALLER" = root ]; then
 	chown 0 "$P"
 fi
 mkfifo "$T/fifo.yaml"
-expect_rc 125 "a fifo" timeout 10 "$AGENTBOX" run --state "$STATE" -p "$T/fifo.yaml" -- touch "$WS/ran"
+expect_rc 125 "a fifo" timeout -s KILL 120 "$AGENTBOX" run --state "$STATE" -p "$T/fifo.yaml" -- touch "$WS/ran"
 mkdir "$T/dir.yaml"
 expect_rc 125 "a directory" "$AGENTBOX" run --state "$STATE" -p "$T/dir.yaml" -- touch "$WS/ran"
 expect_rc 0 "by descriptor" "$AGENTBOX" run --state "$STATE" --profile-fd 9 -- true 9<"$P"

@@ -57,9 +57,9 @@ if [ "$ABI" -ge 6 ]; then
 s = socket.socket(socket.AF_UNIX)
 s.bind("\0" + sys.argv[1])
 s.listen(16)
-time.sleep(60)' "$name" &
+time.sleep(600)' "$name" &
 	server=$!
-	wait_for 5 grep -q "@$name" /proc/net/unix
+	wait_for grep -q "@$name" /proc/net/unix
 	base_profile "network: host"
 	outside Y "an abstract socket of the host" connect-unix "@$name"
 	inside EPERM "the same, with the host's network" connect-unix "@$name"

@@ -15,9 +15,9 @@ for p in sys.argv[1:]:
     s.listen(16)
     keep.append(s)
 open(sys.argv[1] + ".up", "w")
-time.sleep(100)' "$@" &
+time.sleep(600)' "$@" &
 	servers+=($!)
-	wait_for 5 test -e "$1.up"
+	wait_for test -e "$1.up"
 	rm -f "$1.up"
 }
 servers=()

@@ -7,7 +7,7 @@ as_callers
 # The kernel uid and gid of a running command.
 outside_ids() {
 	local tok="idt-$$-$CALLER-$RANDOM" p
-	ab_start -- "$PROBE" sleep 20 "$tok"
+	ab_start -- "$PROBE" sleep 600 "$tok"
 	p=$(host_pid "$tok")
 	awk '/^Uid:/ { u = $2 " " $3 " " $4 " " $5 } /^Gid:/ { print u " " $2 " " $3 " " $4 " " $5 }' \
 		"/proc/$p/status"

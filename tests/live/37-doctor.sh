@@ -161,7 +161,7 @@ expect_rc 0 "degraded: the host's mask is still there" degraded -- sh -c 'test -
 # A process of the same user outside, in the same /proc.
 # shellcheck disable=SC2016
 beside=("${own[@]}" sh -c 'mount -t tmpfs tmpfs /proc/fs || exit 99
-	SECRET=zz-secret sleep 30 & until grep -qa zz-secret /proc/$!/environ; do sleep 0.05; done
+	SECRET=zz-secret sleep 600 & until grep -qa zz-secret /proc/$!/environ; do sleep 0.05; done
 	"$@"; rc=$?; kill $!; exit $rc' -)
 expect_rc 0 "outside, its environment can be read (control)" "${beside[@]}" \
 	sh -c 'cat /proc/[0-9]*/environ 2>/dev/null | grep -qa zz-secret'

@@ -109,14 +109,15 @@ for name in host-path host-dotdot launcher-binary inherited-fd capabilities new-
 	setuid-bit unshare-user clone-user keyring io_uring bpf tiocsti tiocsti-high tioclinux; do
 	is "$(row "$name")" "NOT HELD" "outside, not held: $name"
 done
+abstract=agentbox-live-$CALLER-$RANDOM$RANDOM
 mkdir -m 700 "$T/room" "$T/room/directory" "$T/room/.git" "$T/room/.git/hooks" "$T/room/.git/objects"
 for f in daemon.lock plain .env .git/config .git/HEAD selftest.yaml; do echo x >"$T/room/$f"; done
 [ "$CALLER" != root ] || chown -R "$LIVE_UID" "$T/room"
-py - "$T/room" >"$T/port" <<'PY' &
+py - "$T/room" "$abstract" >"$T/port" <<'PY' &
 import os, socket, sys, time
 a = socket.create_server(("127.0.0.1", 0))
 b = socket.socket(socket.AF_UNIX)
-b.bind(b"\0agentbox-live-40")
+b.bind("\0" + sys.argv[2])
 b.listen()
 os.chdir(sys.argv[1])
 c = socket.socket(socket.AF_UNIX)
@@ -124,12 +125,12 @@ c.bind("host.sock")
 c.listen()
 os.chmod("host.sock", 0o777)
 print(a.getsockname()[1], flush=True)
-time.sleep(60)
+time.sleep(600)
 PY
 listener=$!
-wait_for 10 test -s "$T/port"
+wait_for test -s "$T/port"
 echo host >"$T/outside"
-expect_rc 1 "outside, in a directory" inside_verb "$T/room" "$T/outside" @agentbox-live-40 "$(cat "$T/port")" $$
+expect_rc 1 "outside, in a directory" inside_verb "$T/room" "$T/outside" "@$abstract" "$(cat "$T/port")" $$
 cp "$T/out" "$T/table"
 kill "$listener"
 wait "$listener" 2>/dev/null

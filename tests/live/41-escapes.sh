@@ -55,7 +55,7 @@ while select.select([slave], [], [], 0.1)[0]:
 print(out.decode().strip().replace("\r", "").split("\n")[-1], "queue=" + queue.decode())
 PY
 pty_of() { # CMD...
-	timeout 20 "$PYTHON" -I "$T/pty.py" "$@" 2>"$T/err"
+	timeout 120 "$PYTHON" -I "$T/pty.py" "$@" 2>"$T/err"
 }
 got=$(pty_of "$PROBE" tiocsti 0)
 if [ "$got" = "ok queue=x" ]; then
@@ -293,10 +293,10 @@ py - >"$T/port" <<'PY' &
 import socket, time
 s = socket.create_server(("127.0.0.1", 0))
 print(s.getsockname()[1], flush=True)
-time.sleep(60)
+time.sleep(600)
 PY
 server=$!
-wait_for 10 test -s "$T/port"
+wait_for test -s "$T/port"
 outside Y "E14: a listener of the host (control)" connect-tcp 127.0.0.1 "$(cat "$T/port")"
 inside ECONNREFUSED "E14: no network key is no network" connect-tcp 127.0.0.1 "$(cat "$T/port")"
 kill "$server"
@@ -455,10 +455,10 @@ import socket, sys, time
 s = socket.socket(socket.AF_UNIX)
 s.bind(sys.argv[1])
 s.listen()
-time.sleep(60)
+time.sleep(600)
 PY
 	server=$!
-	wait_for 10 test -S "$WS/live.sock"
+	wait_for test -S "$WS/live.sock"
 	outside Y "a socket of the host in the root (control)" connect-unix "$WS/live.sock"
 	inside N "is not reached from inside" connect-unix "$WS/live.sock"
 	inside Y "one's own is (control)" listen 127.0.0.1

@@ -4,7 +4,6 @@
 # same status and output as outside. The rows are in tools.py.
 # P13, P63-P66, P83-P86.
 # shellcheck disable=SC2034 # for lib.sh
-LIVE_TIMEOUT=280
 . "${0%/*}/lib.sh"
 as_callers
 

@@ -3,7 +3,6 @@
 # This project is configured, built and tested inside the shipped profile for builds, where there
 # is no network and nothing writable but the copy of the source and the scratch.
 # shellcheck disable=SC2034 # for lib.sh
-LIVE_TIMEOUT=290
 
 # The floors that are data alone: they build no sandbox, so they need nothing of the host.
 FLOORS='base|codec|profile|policy|plan'

@@ -19,6 +19,10 @@
 # whatever is left over is this test's, and a program under test that isolates nothing harms little.
 set -u
 umask 022
+# How long something is waited for that must come: far more than any machine needs, so that only a
+# fault reaches it. What must not be waited for takes longer than this by itself.
+EVER=60
+EVER_MS=60000
 export LC_ALL=C.UTF-8
 
 diag() {
@@ -223,9 +227,18 @@ o = json.load(open(sys.argv[1]))
 print(eval(sys.argv[2]))' "$1" "$2" 2>/dev/null
 }
 
+# init's name and our uid, and its parent is no supervisor of another test: an orphan, or ours.
+is_own_init() { # PID
+	local parent
+	[ "$EUID" != 0 ] && [ -O "/proc/$1/comm" ] &&
+		[ "$(cat "/proc/$1/comm" 2>/dev/null)" = agentbox ] || return 1
+	parent=$(awk '/^PPid:/ { print $2 }' "/proc/$1/status" 2>/dev/null) || return 1
+	[ "$(cat "/proc/$parent/comm" 2>/dev/null)" != agentbox ] ||
+		tr '\0' ' ' 2>/dev/null <"/proc/$parent/cmdline" | grep -qF "$T"
+}
+
 # Processes of a sandbox of this test: in a pid namespace below ours, and with a mount of this
-# test, its directory in their command line or, for init, the program's name and our uid. In a
-# private pid namespace there is no other.
+# test, its directory in their command line, or init. In a private pid namespace there is no other.
 sandbox_pids() {
 	local own st pid ns
 	own=$(awk '/^NSpid:/ { print NF }' /proc/self/status)
@@ -235,19 +248,17 @@ sandbox_pids() {
 		ns=$(awk '/^NSpid:/ { print NF }' "$st" 2>/dev/null) || continue
 		[ "${ns:-0}" -gt "$own" ] || continue
 		if [ "${LIVE_IS_PRIVATE:-0}" = 1 ] || grep -qF "$T" "/proc/$pid/mountinfo" 2>/dev/null ||
-			tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF "$T" ||
-			{ [ "$EUID" != 0 ] && [ -O "/proc/$pid/comm" ] &&
-				[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = agentbox ]; }; then
+			tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF "$T" || is_own_init "$pid"; then
 			echo "$pid"
 		fi
 	done
 }
 
-no_sandbox_left() { # DESCRIPTION: allows the kernel a second
-	local i left
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+no_sandbox_left() { # DESCRIPTION: the kernel takes its time to end them
+	local i left until=$((SECONDS + EVER))
+	while :; do
 		left=$(sandbox_pids)
-		[ -z "$left" ] && break
+		[ -n "$left" ] && [ "$SECONDS" -lt "$until" ] || break
 		sleep 0.1
 	done
 	is "$left" "" "$1"
@@ -258,9 +269,9 @@ no_sandbox_left() { # DESCRIPTION: allows the kernel a second
 
 # The host's pid of the command that has TOKEN as its last argument, waited for.
 host_pid() { # TOKEN
-	local i st pid own
+	local st pid own until=$((SECONDS + EVER))
 	own=$(awk '/^NSpid:/ { print NF }' /proc/self/status)
-	for ((i = 0; i < 50; i++)); do
+	while [ "$SECONDS" -lt "$until" ]; do
 		for st in /proc/[0-9]*/status; do
 			pid=${st#/proc/}
 			pid=${pid%/status}
@@ -276,9 +287,8 @@ host_pid() { # TOKEN
 	return 1
 }
 
-wait_for() { # SECONDS CMD...
-	local until=$((SECONDS + $1))
-	shift
+wait_for() { # CMD...: until it succeeds
+	local until=$((SECONDS + EVER))
 	until "$@" 2>/dev/null; do
 		[ "$SECONDS" -lt "$until" ] || return 1
 		sleep 0.05
@@ -359,7 +369,7 @@ live_run() { # CALLER
 		LIVE_UID="$LIVE_UID" INJECT="${INJECT:+$LIVE/inject}" DENY="${DENY:+$LIVE/deny-syscall}" \
 		ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
 		AGENTBOX_MUST_WORK="${AGENTBOX_MUST_WORK:-}" \
-		timeout -k 5 "${LIVE_TIMEOUT:-150}" bash "$LIVE/lib/${0##*/}" </dev/null 2>&1
+		timeout -k 5 "${LIVE_TIMEOUT:-600}" bash "$LIVE/lib/${0##*/}" </dev/null 2>&1
 }
 
 live_can() { # CALLER
