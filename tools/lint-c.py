@@ -223,6 +223,8 @@ def check_floors(path, text):
                 yield line, f"<{name}> is for src/{only}/ alone"
             continue
         other = name.split("/")[0]
+        if re.fullmatch(r"[a-z0-9-]+\.inc", name):
+            continue  # data that the build makes for this one file
         if "/" not in name or ".." in name or other not in FLOORS:
             yield line, f'"{name}": includes are written from src/, as "floor/name.h"'
         elif other == folder:
@@ -385,6 +387,7 @@ CHECKS = {
         ],
         [
             ("src/profile/a.c", '#include "codec/yaml.h"\n#include "profile/profile.h"\n'),
+            ("src/profile/a.c", '#include "rows.inc"\n'),
             ("src/child/a.c", '#include "sys/fileid.h"\n#include "plan/plan.h"\n'),
             ("src/policy/a.c", '/* #include "run/run.h" */\n#include <errno.h>\n'),
             ("src/codec/json.h", "#include <jansson.h>\n"),
