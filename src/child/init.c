@@ -37,14 +37,18 @@ struct command {
 	volatile uint32_t op; /* index into plan.rlimits */
 };
 
+/* The plan says "at most": a caller that is bound more tightly stays so. The kernel refuses to
+ * raise a hard limit (setrlimit(2)), so that the usual case is one call. */
 static int apply_rlimit(const struct plan_rlimit *lim)
 {
 	struct sys_rlimit now, want = { lim->soft, lim->hard };
-	int r = sys_rlimit_get(lim->resource, &now);
+	int r = sys_rlimit_set(lim->resource, &want);
 
+	if (r != -EPERM)
+		return r;
+	r = sys_rlimit_get(lim->resource, &now);
 	if (r < 0)
 		return r;
-	/* The plan says "at most"; a caller that is bound more tightly stays so. */
 	if (want.hard > now.hard)
 		want.hard = now.hard;
 	if (want.soft > want.hard)
@@ -147,6 +151,9 @@ static _Noreturn void command_ended(const struct child_ctx *ctx, int status)
 			(uint64_t)ru.ru_stime.tv_sec * 1000000 + (uint64_t)ru.ru_stime.tv_usec;
 		report.max_rss_bytes = (uint64_t)ru.ru_maxrss * 1024;
 	}
+	/* In the same file system as the rest of the scratch. */
+	if (sys_usage("/tmp", &report.scratch_bytes, &report.scratch_files) == 0)
+		report.scratch_known = 1;
 	child_end(ctx, &report, 0);
 }
 

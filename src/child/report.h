@@ -40,9 +40,10 @@ struct child_report {
 			 * LANDLOCK plan.landlock.rules, DESCRIPTORS stdio, SPAWN plan.rlimits */
 	int32_t errnum; /* positive errno */
 	int32_t status; /* wait status of the command (wait(2)) */
-	uint32_t pad;
-	uint64_t utime_us, stime_us; /* of everything that was waited for inside */
-	uint64_t max_rss_bytes;      /* of the largest process */
+	uint32_t scratch_known;                /* 1: the next two are set */
+	uint64_t utime_us, stime_us;           /* of everything that was waited for inside */
+	uint64_t max_rss_bytes;                /* of the largest process */
+	uint64_t scratch_bytes, scratch_files; /* in use when the command ended */
 };
 
 /* The ordered steps of the child; the names are in child_step_name(). */

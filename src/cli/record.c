@@ -122,7 +122,7 @@ static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 	struct record *r = ctx;
 	JSON_AUTO *extra = json_object();
 
-	result_outcome(extra, o);
+	result_outcome(extra, r->plan, o);
 	json_put(extra, "sandbox_sha256", json_text(r->context->profile->sandbox_sha256));
 	json_put(extra, "permissions_sha256", json_text(r->context->profile->permissions_sha256));
 	return outcome_append(r, extra, o->err.set ? o->err.msg : NULL, err);
@@ -136,7 +136,7 @@ void record_failure(struct record *r, const struct err *why)
 
 	if (!r->decided)
 		return;
-	result_outcome(extra, &o);
+	result_outcome(extra, r->plan, &o);
 	(void)outcome_append(r, extra, why->msg, &ignored);
 }
 

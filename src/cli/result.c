@@ -13,6 +13,16 @@ static const char *const outcome_names[] = {
 	[OUTCOME_LIMIT] = "limit",   [OUTCOME_NOEXEC] = "exited",
 };
 
+static json_t *limits_json(const struct plan *p)
+{
+	json_t *o = json_object();
+
+	for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++)
+		json_put(o, plan_limit_name(i)->name,
+			 json_text(plan_mechanism_name(p->limits[i].mechanism)));
+	return o;
+}
+
 json_t *result_mechanisms(const struct plan *p)
 {
 	static const char *const namespaces[] = { "user", "mount", "pid", "ipc", "uts", "cgroup" };
@@ -42,6 +52,7 @@ json_t *result_mechanisms(const struct plan *p)
 					   : "seccomp+sysctl"));
 	json_put(o, "timeout", json_text(p->timeout_ms == 0 ? "none" : "supervisor"));
 	json_put(o, "output", json_text(p->output_limited ? "supervisor" : "none"));
+	json_put(o, "limits", limits_json(p));
 	json_put(o, "seccomp", json_text(plan_filter_preset(p)));
 	json_put(o, "seccomp_allow", groups);
 	json_put(o, "seccomp_deny", json_integer(p->n_denied));
@@ -50,9 +61,46 @@ json_t *result_mechanisms(const struct plan *p)
 	return o;
 }
 
-void result_outcome(json_t *o, const struct outcome *out)
+static json_t *number(uint64_t v)
 {
-	json_t *usage = json_object();
+	return json_integer((json_int_t)v);
+}
+
+/* What ended the run, in figures. */
+static json_t *limit_json(const struct plan *p, const struct outcome *out)
+{
+	const struct plan_limit_row *row;
+	json_t *o;
+
+	if (out->limit == NULL || p == NULL)
+		return json_null();
+	row = &p->limits[out->limit_which];
+	o = json_object();
+	json_put(o, "mechanism", json_text(plan_mechanism_name(row->mechanism)));
+	json_put(o, "unit", json_text(plan_limit_name(out->limit_which)->unit));
+	json_put(o, "bound", number(row->bound));
+	json_put(o, "reached", number(out->limit_reached));
+	json_put(o, "at_ms", number(out->limit_at_ms));
+	return o;
+}
+
+static json_t *usage_json(const struct outcome *out)
+{
+	json_t *o = json_object();
+	bool known = out->scratch_known;
+
+	json_put(o, "wall_ms", number(out->wall_ms));
+	json_put(o, "cpu_ms", number(out->cpu_user_ms + out->cpu_sys_ms));
+	json_put(o, "cpu_user_ms", number(out->cpu_user_ms));
+	json_put(o, "cpu_sys_ms", number(out->cpu_sys_ms));
+	json_put(o, "max_rss_bytes", number(out->max_rss_bytes));
+	json_put(o, "scratch_bytes", known ? number(out->scratch_bytes) : json_null());
+	json_put(o, "scratch_files", known ? number(out->scratch_files) : json_null());
+	return o;
+}
+
+void result_outcome(json_t *o, const struct plan *p, const struct outcome *out)
+{
 	bool code = out->has_exit && out->signal == 0;
 
 	if (out->status == OUTCOME_NOEXEC)
@@ -64,11 +112,10 @@ void result_outcome(json_t *o, const struct outcome *out)
 	json_put(o, "timed_out", json_boolean(out->timed_out));
 	json_put(o, "truncated", json_boolean(out->truncated));
 	json_put(o, "limit", json_text(out->limit));
-	json_put(o, "output_bytes", json_integer((json_int_t)out->output_bytes));
-	json_put(usage, "wall_ms", json_integer((json_int_t)out->wall_ms));
-	json_put(usage, "cpu_ms", json_integer((json_int_t)out->cpu_ms));
-	json_put(usage, "max_rss_bytes", json_integer((json_int_t)out->max_rss_bytes));
-	json_put(o, "usage", usage);
+	json_put(o, "limit_detail", limit_json(p, out));
+	json_put(o, "output_bytes", number(out->output_bytes));
+	json_put(o, "omitted_bytes", number(out->omitted_bytes));
+	json_put(o, "usage", usage_json(out));
 }
 
 static void put_output(json_t *o, const char *key, const char *encoding_key, struct strbuf *sb)
@@ -179,7 +226,7 @@ json_t *result_json(const struct result *r, bool with_output)
 		 json_text(r->context == NULL || r->context->agent == NULL
 				   ? NULL
 				   : r->context->agent->id));
-	result_outcome(o, out);
+	result_outcome(o, r->plan, out);
 	if (r->outcome == NULL)
 		json_put(o, "status", json_text(early_status(r->rc)));
 	json_put(o, "rc", json_integer(r->rc));

@@ -19,7 +19,8 @@ struct result {
 /* result_json() - new reference; @with_output: not on --status-fd. The output moves into it: what
  * the outcome held is freed. */
 json_t *result_json(const struct result *r, bool with_output);
-/* result_outcome() - status, exit code, limits and usage of an outcome, put into @o. */
-void result_outcome(json_t *o, const struct outcome *out);
+/* result_outcome() - status, exit code, limits and usage of an outcome, put into @o.
+ * @p: what was to run, or NULL. */
+void result_outcome(json_t *o, const struct plan *p, const struct outcome *out);
 /* result_mechanisms() - what holds the sandbox on this host; new reference. */
 json_t *result_mechanisms(const struct plan *p);

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/compile.h"
 
-#include <string.h>
-#include <sys/resource.h>
-
 #include "plan/internal.h"
-
-/* 1 and not 0: the kernel skips a core pipe handler only for the value 1 (core(5)). */
-static const struct plan_rlimit fixed_rlimits[] = {
-	{ .resource = RLIMIT_CORE, .soft = 1, .hard = 1 },
-};
 
 static char *const *copy_argv(struct arena *a, char *const *argv)
 {
@@ -27,20 +19,6 @@ static char *const *copy_argv(struct arena *a, char *const *argv)
 static char *const *copy_env(struct plan_builder *b)
 {
 	return copy_argv(b->arena, plan_env_build(b->scratch, b->rq));
-}
-
-static void plan_limits(const struct plan_request *rq, struct plan *p)
-{
-	const struct profile_sandbox *s = &rq->profile->sandbox;
-
-	p->grace_ms = PLAN_GRACE_MS;
-	p->timeout_ms = s->timeout_ms.set ? s->timeout_ms.value : 0;
-	if (rq->timeout_ms > 0 && (p->timeout_ms == 0 || rq->timeout_ms < p->timeout_ms))
-		p->timeout_ms = rq->timeout_ms;
-	p->output_limited = s->output_bytes.set || rq->capture;
-	p->output_bytes = s->output_bytes.set ? s->output_bytes.value : PLAN_CAPTURE_BYTES;
-	if (rq->capture && p->output_bytes > PLAN_CAPTURE_MAX)
-		p->output_bytes = PLAN_CAPTURE_MAX;
 }
 
 /* Room for what the plan makes on the root tmpfs, and nothing to spare for anyone else. */
@@ -104,11 +82,8 @@ int plan_compile(struct arena *a, struct arena *scratch, const struct plan_reque
 	p->exe = arena_strdup(a, rq->resolved->exe == NULL ? "" : rq->resolved->exe);
 	p->argv = copy_argv(a, rq->argv);
 	p->envp = copy_env(&b);
-	p->rlimits = memcpy(arena_array(a, ARRAY_SIZE(fixed_rlimits), sizeof(*fixed_rlimits)),
-			    fixed_rlimits, sizeof(fixed_rlimits));
-	p->n_rlimits = ARRAY_SIZE(fixed_rlimits);
-	plan_limits(rq, p);
-	if (plan_filter_build(&b, p, err) != 0)
+	b.plan = p;
+	if (plan_limits_build(&b, err) != 0 || plan_filter_build(&b, p, err) != 0)
 		return -1;
 	*ret = p;
 	return 0;

@@ -14,7 +14,6 @@
  * others share. */
 #define PLAN_FIXED_ID 65525U
 
-#define PLAN_GRACE_MS      5000
 #define PLAN_CAPTURE_BYTES ((uint64_t)1024 * 1024)      /* when the profile sets no limit */
 #define PLAN_CAPTURE_MAX   ((uint64_t)64 * 1024 * 1024) /* it is kept in memory, encoded, printed */
 
@@ -70,6 +69,13 @@ bool plan_env_is_secret(const char *name);
 /* plan_compile() - *ret lives in @a (ARENA_PLAN); @scratch is for what does not cross. */
 MUST_CHECK int plan_compile(struct arena *a, struct arena *scratch, const struct plan_request *rq,
 			    struct plan **ret, struct err *err);
+
+struct plan_limit_name {
+	const char *name, *unit;
+};
+/* plan_limit_name(), plan_mechanism_name() - for people and results. Static. */
+const struct plan_limit_name *plan_limit_name(enum plan_limit limit);
+const char *plan_mechanism_name(enum plan_mechanism m);
 
 /* plan_filter_preset() - "default" or "strict". Static. */
 const char *plan_filter_preset(const struct plan *p);

@@ -168,6 +168,7 @@ static json_t *limits_json(const struct plan *p)
 	json_put(o, "timeout_ms", p->timeout_ms == 0 ? json_null() : u64_json(p->timeout_ms));
 	json_put(o, "grace_ms", u64_json(p->grace_ms));
 	json_put(o, "output_bytes", p->output_limited ? u64_json(p->output_bytes) : json_null());
+	json_put(o, "on_output_limit", json_text(p->output_kill ? "kill" : "drain"));
 	return o;
 }
 

@@ -10,11 +10,16 @@ struct plan_builder {
 	const struct plan_request *rq;
 	ARRAY_OF(struct plan_op) ops;
 	ARRAY_OF(struct plan_source) sources;
+	struct plan *plan;           /* from plan_limits_build() on */
+	struct plan_rlimit *rlimits; /* writable view of plan->rlimits, PLAN_RLIMITS_MAX */
 	ARRAY_OF(const char *) made; /* directories of our own that exist by now */
 };
 
 /* plan_mounts_build() - sources and ops, in the order in which they are carried out. */
 void plan_mounts_build(struct plan_builder *b);
+
+/* plan_limits_build() - limits, their mechanisms and rlimits of @b->plan. */
+MUST_CHECK int plan_limits_build(struct plan_builder *b, struct err *err);
 
 /* plan_filter_build() - the filters of @p, from the profile's `syscalls`. */
 MUST_CHECK int plan_filter_build(struct plan_builder *b, struct plan *p, struct err *err);

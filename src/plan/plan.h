@@ -80,6 +80,29 @@ struct plan_rlimit {
 	int resource; /* RLIMIT_* */
 	uint64_t soft, hard;
 };
+#define PLAN_RLIMITS_MAX 8
+
+/* What a run may use. Names and units: plan_limit_name(). */
+enum plan_limit {
+	PLAN_LIMIT_TIMEOUT = 0,
+	PLAN_LIMIT_CPU_TIME,
+	PLAN_LIMIT_PROCESSES,
+	PLAN_LIMIT_OPEN_FILES,
+	PLAN_LIMIT_FILE_SIZE,
+	PLAN_LIMIT_OUTPUT,
+	PLAN_LIMIT_MAX,
+};
+
+enum plan_mechanism {
+	PLAN_MECHANISM_NONE = 0,   /* there is no such limit */
+	PLAN_MECHANISM_SUPERVISOR, /* the supervisor's clock and pumps: exact */
+	PLAN_MECHANISM_RLIMIT,     /* setrlimit(2) in each started command */
+};
+
+struct plan_limit_row {
+	enum plan_mechanism mechanism;
+	uint64_t bound; /* in the limit's unit; with a mechanism */
+};
 
 enum plan_identity {
 	PLAN_IDENTITY_CALLER = 0,  /* ordinary caller: its own kernel uid */
@@ -157,5 +180,8 @@ struct plan {
 	uint64_t timeout_ms; /* 0: the run has no wall-clock limit (limits.timeout absent) */
 	uint64_t grace_ms;   /* between TERM and KILL */
 	bool output_limited;
+	bool output_kill;      /* reaching it ends the run */
 	uint64_t output_bytes; /* with output_limited */
+
+	struct plan_limit_row limits[PLAN_LIMIT_MAX]; /* for the result and for people */
 };

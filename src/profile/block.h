@@ -10,6 +10,8 @@ extern const struct schema_map block_root_map;
 extern const struct schema_map block_base_map;
 extern const struct schema_map block_rule_map;
 extern const struct schema_map block_syscalls_map;
+extern const struct schema_map block_limits_map;
+extern const struct profile_limits block_limits_default;
 
 /* block_version_check() - the only version there is. */
 MUST_CHECK int block_version_check(struct schema_ctx *c, const struct yaml_node *v);

@@ -36,6 +36,22 @@ static json_t *limit(const struct profile_limit *l)
 	return l->set ? number(l->value) : need(json_null());
 }
 
+static json_t *limits_json(const struct profile_limits *l)
+{
+	json_t *o = need(json_object());
+
+	json_put(o, "timeout_ms", limit(&l->timeout_ms));
+	json_put(o, "grace_ms", number(l->grace_ms.value));
+	json_put(o, "cpu_time_ms", limit(&l->cpu_time_ms));
+	json_put(o, "processes", number(l->processes.value));
+	json_put(o, "open_files", number(l->open_files.value));
+	json_put(o, "file_size_bytes", limit(&l->file_bytes));
+	json_put(o, "output_bytes", limit(&l->output_bytes));
+	json_put(o, "on_output_limit",
+		 json_text(l->on_output_limit == PROFILE_OUTPUT_KILL ? "kill" : "drain"));
+	return o;
+}
+
 static void append(json_t *list, json_t *v)
 {
 	if (json_array_append_new(list, v) != 0)
@@ -152,7 +168,6 @@ json_t *profile_sandbox_json(const struct profile *p)
 	json_t *o = need(json_object());
 	json_t *protect = need(json_object());
 	json_t *scratch = need(json_object());
-	json_t *limits = need(json_object());
 	json_t *require = need(json_array());
 	json_t *degrade = need(json_array());
 
@@ -165,8 +180,6 @@ json_t *profile_sandbox_json(const struct profile *p)
 	json_put(protect, "except", traps_json(s->except.v, s->except.n));
 	json_put(scratch, "size", number(s->scratch_bytes));
 	json_put(scratch, "files", number(s->scratch_files));
-	json_put(limits, "timeout_ms", limit(&s->timeout_ms));
-	json_put(limits, "output_bytes", limit(&s->output_bytes));
 	json_put(o, "base", base_json(s));
 	json_put(o, "roots", roots_json(s));
 	json_put(o, "protect", protect);
@@ -180,7 +193,7 @@ json_t *profile_sandbox_json(const struct profile *p)
 	json_put(o, "sockets", names_json(s->sockets.v, s->sockets.n));
 	json_put(o, "unix_sockets", json_text(unix_words[s->unix_sockets]));
 	json_put(o, "nested_sandboxes", json_boolean(s->nested_sandboxes));
-	json_put(o, "limits", limits);
+	json_put(o, "limits", limits_json(&s->limits));
 	json_put(o, "hostname", json_text(s->hostname));
 	json_put(o, "user", user_json(s));
 	json_put(o, "require", require);

@@ -18,11 +18,8 @@
 #include "filter/filter.h"
 #include "profile/action.h"
 #include "profile/identity.h"
-
-struct profile_pos {
-	const char *file; /* borrowed: the name the user gave */
-	unsigned line, col;
-};
+#include "profile/limit.h"
+#include "profile/pos.h"
 
 enum profile_mode {
 	PROFILE_MODE_RO = 0,
@@ -93,12 +90,6 @@ enum profile_preset {
 	PROFILE_PRESET_DEFAULT, /* when the key is absent */
 };
 
-/* An optional number: the strictest reading of "not set" differs by key, so it is said. */
-struct profile_limit {
-	bool set;
-	uint64_t value;
-};
-
 typedef ARRAY_OF(struct profile_trap) profile_traps;
 typedef ARRAY_OF(struct profile_name) profile_names;
 
@@ -131,9 +122,8 @@ struct profile_sandbox {
 	enum profile_preset syscalls_preset;
 	unsigned syscalls_open; /* enum filter_option of the groups of syscalls.allow */
 	struct profile_pos syscalls_pos;
-	profile_names syscalls_deny;       /* names that this architecture has */
-	struct profile_limit timeout_ms;   /* unset: none */
-	struct profile_limit output_bytes; /* unset: unlimited when streaming, 1 MiB with --json */
+	profile_names syscalls_deny; /* names that this architecture has */
+	struct profile_limits limits;
 	const char *hostname;
 	enum profile_user user;
 	uint32_t user_id; /* with PROFILE_USER_ID: never 65534 or the invalid id */

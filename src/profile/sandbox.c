@@ -229,20 +229,6 @@ static const struct schema_row env_rows[] = {
 };
 static const struct schema_map env_map = SCHEMA_MAP("sandbox.env", env_rows);
 
-static const struct schema_row limit_rows[] = {
-	{ .key = "timeout",
-	  .parse = schema_parse_limit_duration,
-	  .offset = offsetof(struct profile_sandbox, timeout_ms),
-	  .type = "duration",
-	  .help = "the longest that the command may run (default: no limit)" },
-	{ .key = "output",
-	  .parse = schema_parse_limit_size,
-	  .offset = offsetof(struct profile_sandbox, output_bytes),
-	  .type = "size",
-	  .help = "the most output that is kept (default: no limit, 1M with --json)" },
-};
-static const struct schema_map limits_map = SCHEMA_MAP("sandbox.limits", limit_rows);
-
 static const struct schema_word networks[] = { { "none", PROFILE_NETWORK_NONE },
 					       { "host", PROFILE_NETWORK_HOST },
 					       { NULL, 0 } };
@@ -478,7 +464,8 @@ static const struct schema_row rows[] = {
 		  "false)" },
 	{ .key = "limits",
 	  .parse = schema_parse_map,
-	  .sub = &limits_map,
+	  .sub = &block_limits_map,
+	  .offset = offsetof(struct profile_sandbox, limits),
 	  .type = "map",
 	  .help = "what ends a run" },
 	{ .key = "hostname",
@@ -525,13 +512,13 @@ static const struct schema_row rows[] = {
 	  .help = "short form of network: none" },
 	{ .key = "max_output_bytes",
 	  .parse = schema_parse_limit_bytes,
-	  .offset = offsetof(struct profile_sandbox, output_bytes),
+	  .offset = offsetof(struct profile_sandbox, limits.output_bytes),
 	  .twin = "limits.output",
 	  .type = "number",
 	  .help = "short form of limits.output" },
 	{ .key = "timeout_seconds",
 	  .parse = schema_parse_limit_seconds,
-	  .offset = offsetof(struct profile_sandbox, timeout_ms),
+	  .offset = offsetof(struct profile_sandbox, limits.timeout_ms),
 	  .twin = "limits.timeout",
 	  .type = "number",
 	  .help = "short form of limits.timeout" },
@@ -558,6 +545,7 @@ int block_parse_sandbox(struct schema_ctx *c, const struct schema_row *row,
 	s->scratch_bytes = SCRATCH_BYTES;
 	s->scratch_files = SCRATCH_FILES;
 	s->hostname = HOSTNAME;
+	s->limits = block_limits_default;
 	for (size_t i = 0; i < ARRAY_SIZE(hide_defaults); i++)
 		array_push(c->a, &s->hide)->pattern = hide_defaults[i];
 	for (size_t i = 0; i < ARRAY_SIZE(freeze_defaults); i++)

@@ -319,6 +319,7 @@ static int parse_limit(struct schema_ctx *c, const struct yaml_pair *p,
 		       struct profile_limit *limit)
 {
 	limit->set = true;
+	limit->pos = schema_pos(c, p->value);
 	return parse_number(c, p, units, what, &limit->value);
 }
 

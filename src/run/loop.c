@@ -25,6 +25,7 @@
 #include "base/heap.h"
 #include "run/blame.h"
 #include "run/control.h"
+#include "run/limit.h"
 #include "run/supervisor.h"
 
 #define TICK_MS 250
@@ -256,7 +257,7 @@ static void loop_deadlines(struct loop *l)
 	uint64_t timeout = l->s->plan->timeout_ms;
 
 	if (l->state == LOOP_RUNNING && timeout != 0 && l->clock >= timeout) {
-		l->s->o->limit = "timeout";
+		limit_reached(l->s, PLAN_LIMIT_TIMEOUT, l->clock);
 		l->s->o->timed_out = true;
 		loop_terminate(l, SIGTERM);
 	}
@@ -323,11 +324,13 @@ static void loop_usage(struct loop *l, const struct rusage *ru)
 	struct outcome *o = l->s->o;
 
 	o->wall_ms = supervisor_now_ms() - l->s->cloned_ms;
-	o->cpu_ms = max_u64(r->utime_us + r->stime_us,
-			    timeval_us(&ru->ru_utime) + timeval_us(&ru->ru_stime)) /
-		    1000;
+	o->cpu_user_ms = max_u64(r->utime_us, timeval_us(&ru->ru_utime)) / 1000;
+	o->cpu_sys_ms = max_u64(r->stime_us, timeval_us(&ru->ru_stime)) / 1000;
 	o->max_rss_bytes =
 		r->kind == CHILD_REPORT_EXITED ? r->max_rss_bytes : (uint64_t)ru->ru_maxrss * 1024;
+	o->scratch_known = r->kind == CHILD_REPORT_EXITED && r->scratch_known != 0;
+	o->scratch_bytes = r->scratch_bytes;
+	o->scratch_files = r->scratch_files;
 }
 
 /* @status: init's own wait status. */
@@ -342,6 +345,8 @@ static void loop_verdict(struct loop *l, int status)
 		o->signal = signaled ? WTERMSIG(l->exited.status) : 0;
 		o->exit_code = signaled ? 0 : WEXITSTATUS(l->exited.status);
 		o->has_exit = true;
+		if (!l->killed)
+			limit_of_exit(l->s, &l->exited);
 	} else if (!l->reported) {
 		/* The order to start went out: it may have run, so it counts as having run. */
 		o->started = true;
@@ -420,6 +425,17 @@ static void loop_attached(struct loop *l)
 	}
 }
 
+/* At once and without a grace time: what is asked to end by a signal can write on meanwhile. */
+static void loop_output_limit(struct loop *l)
+{
+	const struct supervisor *s = l->s;
+
+	if (!s->plan->output_kill || !s->io.budget.truncated || s->o->limit != NULL)
+		return;
+	limit_reached(l->s, PLAN_LIMIT_OUTPUT, s->io.budget.seen);
+	loop_kill(l);
+}
+
 static void loop_pumps(struct loop *l)
 {
 	bool moved = false;
@@ -432,6 +448,7 @@ static void loop_pumps(struct loop *l)
 			moved |= pump_move(p);
 		done = done && pump_done(p);
 	}
+	loop_output_limit(l);
 	if (l->state != LOOP_FLUSH)
 		return;
 	if (done)
@@ -469,6 +486,7 @@ static void loop_lost_output(struct loop *l)
 			(void)err_set(&l->s->o->err, ERR_HOST, p->errnum, "%s", p->name);
 	}
 	l->s->o->output_bytes = l->s->io.budget.seen;
+	l->s->o->omitted_bytes = l->s->io.budget.omitted;
 	l->s->o->truncated = l->s->io.budget.truncated;
 }
 

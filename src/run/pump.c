@@ -189,6 +189,7 @@ static size_t pump_account(struct pump *p, size_t n)
 	if (!b->limited)
 		return n;
 	if (n > b->left) {
+		b->omitted += n - b->left;
 		n = (size_t)b->left;
 		b->truncated = true;
 	}

@@ -34,8 +34,9 @@ enum pump_far {
 /* What all output pumps of a run share: one count and one limit over both streams. */
 struct pump_budget {
 	bool limited;
-	uint64_t left; /* with limited: bytes that may still go out */
-	uint64_t seen; /* bytes that were read from the command */
+	uint64_t left;    /* with limited: bytes that may still go out */
+	uint64_t seen;    /* bytes that were read from the command */
+	uint64_t omitted; /* bytes that were read and dropped */
 	bool truncated;
 };
 

@@ -37,13 +37,20 @@ struct outcome {
 	int signal;     /* SIGNALED, or what ended the command after a limit */
 	bool has_exit;  /* exit_code or signal above are the command's own */
 	int got_signal; /* the first INT, TERM, HUP or QUIT that agentbox itself received, or 0 */
-	const char *limit; /* "timeout", "output"; NULL when none; static */
+	const char *limit; /* the one that ended the run: its name, static; NULL when none did */
+	enum plan_limit limit_which; /* with limit, as of the next two */
+	uint64_t limit_reached;      /* in the limit's unit */
+	uint64_t limit_at_ms;        /* since the start */
 	bool timed_out;
 	bool truncated;
-	uint64_t output_bytes; /* everything the command wrote to pumped descriptors */
+	uint64_t output_bytes;  /* everything the command wrote to pumped descriptors */
+	uint64_t omitted_bytes; /* of these, what was dropped past the limit */
 	uint64_t wall_ms;
-	uint64_t cpu_ms;
-	uint64_t max_rss_bytes;
+	uint64_t cpu_user_ms, cpu_sys_ms;
+	uint64_t max_rss_bytes; /* of the largest process */
+	bool scratch_known;     /* init had the time to look at it */
+	uint64_t scratch_bytes; /* in use at the end */
+	uint64_t scratch_files;
 	struct strbuf output[2]; /* captured; owned; [1] only with capture_split */
 	/* FAILED, NOEXEC: why. Beside EXITED, SIGNALED and LIMIT it is set when output was lost
 	 * (a full disk), when an attachment's event failed and ended the run, or when init was

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "sys/raw.h"
 
@@ -103,6 +104,18 @@ int sys_mknodat(int dirfd, const char *name, unsigned mode)
 int sys_symlinkat(const char *text, int dirfd, const char *name)
 {
 	return (int)sys_call3(SYS_symlinkat, sys_arg(text), dirfd, sys_arg(name));
+}
+
+int sys_usage(const char *path, uint64_t *ret_bytes, uint64_t *ret_files)
+{
+	struct statfs fs;
+	int r = (int)sys_call2(SYS_statfs, sys_arg(path), sys_arg(&fs));
+
+	if (r < 0)
+		return r;
+	*ret_bytes = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+	*ret_files = (uint64_t)(fs.f_files - fs.f_ffree);
+	return 0;
 }
 
 int sys_chdir(const char *path)

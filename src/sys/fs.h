@@ -29,6 +29,8 @@ int sys_mkdirat(int dirfd, const char *name, unsigned mode);
 /* sys_mknodat() - of a regular file, FIFO or socket: no device number. Fails when it exists. */
 int sys_mknodat(int dirfd, const char *name, unsigned mode);
 int sys_symlinkat(const char *text, int dirfd, const char *name);
+/* sys_usage() - bytes and files in use on the file system of @path, by statfs(2). */
+int sys_usage(const char *path, uint64_t *ret_bytes, uint64_t *ret_files);
 int sys_chdir(const char *path);
 int sys_fchdir(int fd);
 /* sys_getcwd() - length with the NUL, or -errno; "(unreachable)..." is not an error here. */

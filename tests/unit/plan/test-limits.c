@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+#include <sys/resource.h>
+
 #include "hand.h"
 #include "tap.h"
 
@@ -50,9 +53,91 @@ static void test_output(struct tap *t, const struct row *row)
 	arena_free(&a);
 }
 
+#define ABSENT (-1LL)
+
+/* An rlimit for each that is enforced that way; one task more for init. */
+static const struct rlimit_row {
+	const char *limits;
+	enum hand_caller caller;
+	bool fallback;
+	long long nproc, nofile, fsize, cpu, cpu_hard; /* soft limits, ABSENT: none */
+} rlimit_rows[] = {
+	{ "", HAND_USER, false, 4097, 1024, ABSENT, ABSENT, ABSENT },
+	{ "processes: 1", HAND_USER, false, 2, 1024, ABSENT, ABSENT, ABSENT },
+	{ "processes: 50, open_files: 9", HAND_ROOT, false, 51, 9, ABSENT, ABSENT, ABSENT },
+	{ "file_size: 1K, cpu_time: 2m", HAND_USER, false, 4097, 1024, 1024, 120, 121 },
+	/* Kernel uid 0 is exempt. */
+	{ "", HAND_ROOT, true, ABSENT, 1024, ABSENT, ABSENT, ABSENT },
+};
+
+static void expect_rlimit(struct tap *t, const struct plan *p, int resource, long long soft,
+			  long long hard)
+{
+	long long got_soft = ABSENT, got_hard = ABSENT;
+
+	for (uint32_t i = 0; i < p->n_rlimits; i++) {
+		if (p->rlimits[i].resource == resource) {
+			got_soft = (long long)p->rlimits[i].soft;
+			got_hard = (long long)p->rlimits[i].hard;
+		}
+	}
+	tap_ok(t, got_soft == soft && got_hard == hard, "resource %d: %lld %lld, want %lld %lld",
+	       resource, got_soft, got_hard, soft, hard);
+}
+
+static int limits_compile(struct hand *h, struct arena *a, const char *limits,
+			  const struct hand_options *o)
+{
+	const char *text = arena_printf(a,
+					"sandbox: {roots: [/w], limits: {%s}}\n"
+					"permissions: {agents: {me: allow}}\n",
+					limits);
+
+	if (hand_load(h, text, strlen(text)) != 0)
+		return -1;
+	hand_facts(h, o);
+	return hand_compile(h);
+}
+
+static void test_rlimits(struct tap *t, const struct rlimit_row *row)
+{
+	struct hand_options o = { .caller = row->caller, .fallback = row->fallback };
+	struct arena a = { 0 };
+	struct hand h;
+
+	if (limits_compile(&h, &a, row->limits, &o) != 0) {
+		tap_ok(t, false, "%s: %s", row->limits, h.err.msg);
+	} else {
+		expect_rlimit(t, h.plan, RLIMIT_NPROC, row->nproc, row->nproc);
+		expect_rlimit(t, h.plan, RLIMIT_NOFILE, row->nofile, row->nofile);
+		expect_rlimit(t, h.plan, RLIMIT_FSIZE, row->fsize, row->fsize);
+		expect_rlimit(t, h.plan, RLIMIT_CPU, row->cpu, row->cpu_hard);
+		expect_rlimit(t, h.plan, RLIMIT_CORE, 1, 1);
+		hand_free(&h);
+	}
+	arena_free(&a);
+}
+
+static void test_refused(struct tap *t)
+{
+	struct hand_options o = { .caller = HAND_ROOT, .fallback = true };
+	struct arena a = { 0 };
+	struct hand h;
+
+	tap_int(t, limits_compile(&h, &a, "processes: 50", &o), -1, "refused for kernel uid 0");
+	tap_ok(t, strstr(h.err.msg, "exempts uid 0") != NULL, "with the reason: %s", h.err.msg);
+	tap_int(t, h.err.line, 1, "and its place");
+	hand_free(&h);
+	arena_free(&a);
+}
+
 int main(void)
 {
 	struct tap t = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rlimit_rows); i++)
+		test_rlimits(&t, &rlimit_rows[i]);
+	test_refused(&t);
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		test_output(&t, &rows[i]);

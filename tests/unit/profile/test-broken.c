@@ -124,8 +124,9 @@ static void test_short_form(struct tap *t)
 	    tap_int(t, parse_file(&a, &src, "short-form-long.yaml", &y, &err), 0, "long form")) {
 		tap_str(t, x->sandbox_sha256, y->sandbox_sha256, "the same sandbox");
 		tap_str(t, x->permissions_sha256, y->permissions_sha256, "the same permissions");
-		tap_int(t, (long long)x->sandbox.timeout_ms.value, 30000, "timeout_seconds");
-		tap_int(t, (long long)x->sandbox.output_bytes.value, 65536, "max_output_bytes");
+		tap_int(t, (long long)x->sandbox.limits.timeout_ms.value, 30000, "timeout_seconds");
+		tap_int(t, (long long)x->sandbox.limits.output_bytes.value, 65536,
+			"max_output_bytes");
 	}
 	arena_free(&a);
 }

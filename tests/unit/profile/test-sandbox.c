@@ -195,6 +195,18 @@ static const struct common_row blocks[] = {
 	{ SANDBOX("limits: {timeout: 1h30m}"), 1, 29, "duration with its unit" },
 	{ SANDBOX("limits: {output: 0K}"), 1, 28, "a positive size" },
 	{ SANDBOX("limits: {output: 100}"), 1, 28, "a positive size" },
+	{ SANDBOX("limits: {grace: 1ms, cpu_time: 1s, processes: 1, open_files: 1, file_size: 1K, "
+		  "on_output_limit: kill}"),
+	  0, 0, NULL },
+	{ SANDBOX("limits: {grace: 0s}"), 1, 27, "must not be zero" },
+	{ SANDBOX("limits: {cpu_time: 999ms}"), 1, 30, "whole seconds" },
+	{ SANDBOX("limits: {cpu_time: 1500ms}"), 1, 30, "whole seconds" },
+	{ SANDBOX("limits: {processes: 0}"), 1, 31, "must not be zero" },
+	{ SANDBOX("limits: {processes: 4194304}"), 0, 0, NULL },
+	{ SANDBOX("limits: {processes: 4194305}"), 1, 31, "at most 4194304" },
+	{ SANDBOX("limits: {open_files: 1K}"), 1, 32, "without a unit" },
+	{ SANDBOX("limits: {file_size: 1}"), 1, 31, "a positive size" },
+	{ SANDBOX("limits: {on_output_limit: drop}"), 1, 37, "drain or kill" },
 	{ SANDBOX("max_output_bytes: 100"), 0, 0, NULL },
 	{ SANDBOX("max_output_bytes: 1K"), 1, 29, "without a unit" },
 	{ SANDBOX("max_output_bytes: 0"), 1, 29, "must not be zero" },
@@ -318,8 +330,13 @@ static void test_defaults(struct tap *t)
 	tap_int(t, s->syscalls_open, 0, "no group is open");
 	tap_int(t, (long long)s->syscalls_deny.n, 0, "nothing is denied");
 	tap_str(t, s->workdir, NULL, "no workdir");
-	tap_int(t, s->timeout_ms.set, false, "no timeout");
-	tap_int(t, s->output_bytes.set, false, "no output limit");
+	tap_int(t, s->limits.timeout_ms.set, false, "no timeout");
+	tap_int(t, s->limits.output_bytes.set, false, "no output limit");
+	tap_int(t, (long long)s->limits.grace_ms.value, 5000, "grace");
+	tap_int(t, (long long)s->limits.processes.value, 4096, "processes");
+	tap_int(t, (long long)s->limits.open_files.value, 1024, "open files");
+	tap_int(t, s->limits.file_bytes.set || s->limits.cpu_time_ms.set, false, "no other limit");
+	tap_int(t, s->limits.on_output_limit, PROFILE_OUTPUT_DRAIN, "output is drained");
 	tap_int(t, (long long)s->hide.n, 3, "hide");
 	tap_int(t, (long long)s->freeze.n, 17, "freeze");
 	tap_int(t, (long long)s->except.n, 5, "except");
@@ -361,8 +378,8 @@ static void test_values(struct tap *t)
 	tap_str(t, s->env_set.v[0].name, "A", "set name");
 	tap_str(t, s->env_set.v[0].value, "1", "set value: a number as its text");
 	tap_str(t, s->env_set.v[1].value, "", "set value: empty");
-	tap_int(t, (long long)s->timeout_ms.value, 90 * 60 * 1000, "timeout");
-	tap_int(t, (long long)s->output_bytes.value, 3072, "output");
+	tap_int(t, (long long)s->limits.timeout_ms.value, 90 * 60 * 1000, "timeout");
+	tap_int(t, (long long)s->limits.output_bytes.value, 3072, "output");
 	tap_str(t, s->hostname, "h", "hostname");
 	tap_int(t, s->syscalls_preset, PROFILE_PRESET_STRICT, "preset");
 	tap_int(t, s->syscalls_open, FILTER_KEYRINGS, "group");

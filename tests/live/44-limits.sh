@@ -1,0 +1,195 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Limits that the kernel holds for every caller: exact at n and n + 1, 124 when one ended the run,
+# the command's own status when it only felt it. P15, P102-P104.
+LIVE_TIMEOUT=250
+. "$(dirname "$0")/lib.sh" || exit 1
+as_callers
+
+run_json() { # ARGS...: the object in $T/j, the status in $rc
+	rc=0
+	"$AGENTBOX" run --json --state "$STATE" -p "$P" "$@" >"$T/j" 2>"$T/err" </dev/null || rc=$?
+}
+ended() { # LIMIT DESCRIPTION
+	is "$rc" 124 "$2: 124"
+	json_is "$T/j" "o['status'] == 'limit' and o['limit'] == '$1' and o['limit_detail']['mechanism'] == o['mechanisms']['limits']['$1']" \
+		"$2: named"
+}
+# Tasks that can be there beside the one that counts: processes, and threads.
+cat >"$WS/fork.py" <<'PY'
+import os, sys, threading, time
+most, kind = int(sys.argv[1]), sys.argv[2]
+n = 1
+try:
+    while n < most:
+        if kind == "threads":
+            threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+        elif os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+        n += 1
+except (OSError, RuntimeError):
+    pass
+print(n, flush=True)
+os._exit(0)
+PY
+forks() { # WANT DESCRIPTION KIND
+	expect_out "$1" "$2" ab -- "$PYTHON" -I "$WS/fork.py" 400 "$3"
+}
+
+# --- processes
+base_profile "limits: {processes: 50}"
+forks 50 "50 processes" processes
+forks 50 "50 threads" threads
+base_profile "limits: {processes: 51}"
+forks 51 "51 processes" processes
+base_profile
+forks 400 "the default leaves room for 400 (control)" processes
+expect_out 4097 "the default" ab -- bash -c 'ulimit -Hu'
+
+# The same kernel uid has 1,500 tasks elsewhere; the sandbox counts its own.
+base_profile "limits: {processes: 50}"
+run_json -- true
+uid=$(awk '$1 == "Uid:" { print $2 }' /proc/self/status)
+[ "$CALLER" != root ] || uid=65525
+other='
+import threading, time, sys
+threading.stack_size(65536)
+for i in range(1499):
+    threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
+open(sys.argv[1], "w").close()
+time.sleep(100)'
+mkdir "$T/other"
+if [ "$CALLER" = root ]; then
+	chown "$uid" "$T/other"
+	setpriv --reuid "$uid" --regid "$uid" --clear-groups "$PYTHON" -I -c "$other" "$T/other/up" &
+else
+	"$PYTHON" -I -c "$other" "$T/other/up" &
+fi
+busy=$!
+wait_for 60 test -e "$T/other/up" || fail "1,500 other tasks are there"
+is "$(find /proc/$busy/task -mindepth 1 -maxdepth 1 | wc -l)" 1500 "1,500 other tasks are there"
+forks 50 "50 processes beside them" processes
+# Two at a time, each with a count of its own.
+ab -- "$PYTHON" -I "$WS/fork.py" 400 processes >"$T/one" 2>/dev/null &
+one=$!
+forks 50 "two sandboxes: one" processes
+wait "$one"
+is "$(cat "$T/one")" 50 "two sandboxes: the other"
+kill "$busy"
+wait "$busy" 2>/dev/null
+
+# A fork bomb ends with its time, and the host can start programs meanwhile.
+base_profile "limits: {processes: 100, timeout: 2s, grace: 100ms}"
+rm -f "$WS/up"
+"$AGENTBOX" run --json --state "$STATE" -p "$P" -- bash -c 'touch up; f() { f | f & }; f; while :; do f; done' >"$T/j" 2>/dev/null &
+bomb=$!
+wait_for 20 test -e "$WS/up" || fail "the fork bomb was started"
+check "a program of the host starts beside a fork bomb" true
+most=0
+for i in 1 2 3 4 5; do
+	n=$(sandbox_pids | wc -l)
+	[ "$n" -le "$most" ] || most=$n
+done
+rc=0
+wait "$bomb" || rc=$?
+ended timeout "a fork bomb"
+is "$((most > 1 && most <= 101 ? 0 : most))" 0 "it never had more than its 100"
+no_sandbox_left "and nothing of it is left"
+
+# --- open files, file size
+base_profile "limits: {open_files: 64, file_size: 1M}"
+opened='
+import os
+n = 0
+try:
+    while n < 500:
+        n = os.open("/dev/null", 0) + 1
+except OSError as e:
+    pass
+print(n)'
+expect_out 64 "64 open files" ab -- "$PYTHON" -I -c "$opened"
+expect_rc 0 "a file of the size" ab -- bash -c "head -c 1M /dev/zero >full"
+is "$(stat -c %s "$WS/full")" 1048576 "it is there"
+run_json -- bash -c "exec head -c 1048577 /dev/zero >more"
+ended file_size "a byte more"
+is "$(stat -c %s "$WS/more")" 1048576 "and was not written"
+run_json -- bash -c "head -c 1048577 /dev/zero >more; exit 7"
+is "$rc" 7 "a child that felt it"
+json_is "$T/j" 'o["limit"] is None and o["limit_detail"] is None' "is no end by a limit"
+run_json -- truncate -s 10G sparse
+is "$rc:$(stat -c %s "$WS/sparse" 2>/dev/null || echo 0)" 124:0 "a sparse file of 10 GB"
+base_profile
+expect_out 500 "more open files (control)" ab -- "$PYTHON" -I -c "$opened"
+expect_out 1024 "the default of open files" ab -- bash -c 'ulimit -Hn'
+expect_rc 0 "a larger file (control)" ab -- bash -c "head -c 1048577 /dev/zero >more; truncate -s 10G sparse"
+rm -f "$WS/sparse"
+# A caller that is bound more tightly stays so.
+expect_out 200 "the caller's own limit" bash -c "ulimit -n 200; exec \"\$@\"" - "$AGENTBOX" run --state "$STATE" -p "$P" -- bash -c 'ulimit -Hn'
+
+# --- processor time
+base_profile "limits: {cpu_time: 1s}"
+run_json -- bash -c 'while :; do :; done'
+ended cpu_time "a spinner"
+json_is "$T/j" 'o["signal"] == 24 and o["limit_detail"]["reached"] >= 500' "by SIGXCPU, with the figure"
+run_json -- bash -c 'trap "" XCPU; while :; do :; done'
+ended cpu_time "one that ignores the signal"
+json_is "$T/j" 'o["signal"] == 9 and o["usage"]["cpu_ms"] >= 1000' "is killed"
+run_json -- bash -c 'bash -c "while :; do :; done"; echo went on'
+is "$rc" 0 "a child that died of it"
+json_is "$T/j" '"went on" in o["output"] and o["limit"] is None' "is no end by a limit"
+run_json -- bash -c 'kill -XCPU $$'
+is "$rc" 152 "the signal alone is no limit"
+json_is "$T/j" 'o["status"] == "signaled" and o["limit"] is None' "and named none"
+run_json -- sleep 1.5
+is "$rc" 0 "sleeping is no processor time"
+
+# --- output
+base_profile "limits: {output: 1M, on_output_limit: kill}"
+run_json -- yes
+ended output "yes"
+json_is "$T/j" 'len(o["output"]) == 1048576 and o["omitted_bytes"] == o["output_bytes"] - 1048576 > 0' "what fits arrived"
+ab -- yes 2>/dev/null | cat >"$T/out"
+is "${PIPESTATUS[0]}:$(stat -c %s "$T/out")" 124:1048576 "streamed"
+run_json -- "$PROBE" spew 1048576
+is "$rc" 0 "one that just fits"
+base_profile "limits: {output: 1M, on_output_limit: drain}"
+run_json -- "$PROBE" spew 3000000
+is "$rc" 0 "drained"
+json_is "$T/j" 'o["truncated"] and o["omitted_bytes"] == 3000000 - 1048576 and o["limit"] is None' "and counted"
+mkfifo "$T/hold"
+ab -- bash -c "$PROBE spew 1000000000; touch spewed; cat <&0 >/dev/null; sleep 60" >/dev/null 2>&1 &
+sup=$!
+wait_for 100 test -e "$WS/spewed" || fail "1 GB was written"
+sup=$(pgrep -P "$sup" -x agentbox 2>/dev/null || echo "$sup")
+hwm=$(awk '/^VmHWM/ { print $2 }' "/proc/$sup/status")
+kill "$sup"
+wait
+is "$((hwm > 0 && hwm < 4096 ? 0 : hwm))" 0 "1 GB went through less than 4 MB of memory (KiB: $hwm)"
+
+# --- usage
+base_profile
+run_json -- bash -c 'head -c 3M /dev/zero >/tmp/x; head -c 1M /dev/zero >/dev/shm/y; i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'
+json_is "$T/j" '4 << 20 <= o["usage"]["scratch_bytes"] < 5 << 20 and o["usage"]["scratch_files"] >= 2' "the scratch in use"
+json_is "$T/j" 'o["usage"]["cpu_ms"] == o["usage"]["cpu_user_ms"] + o["usage"]["cpu_sys_ms"] > 0' "processor time"
+
+# --- the scratch, in bytes and in files
+base_profile "scratch: {size: 16M, files: 100}"
+run_json -- bash -c 'dd if=/dev/zero of=/tmp/f bs=1M count=64 2>&1; echo left'
+json_is "$T/j" '"No space left" in o["output"] and "left" in o["output"] and o["rc"] == 0' "a filler of bytes meets ENOSPC"
+run_json -- bash -c 'for ((i = 0; i < 200; i++)); do : >/dev/shm/$i || break; done; echo $i'
+json_is "$T/j" '"No space left" in o["output"] and 80 < int(o["output"].split()[-1]) < 100' "a filler of files too"
+base_profile
+run_json -- bash -c 'dd if=/dev/zero of=/tmp/f bs=1M count=64 2>&1 && for ((i = 0; i < 200; i++)); do : >/dev/shm/$i || exit 9; done'
+is "$rc" 0 "by default there is room for both (control)"
+
+# --- many runs that end by their time
+if [ "$CALLER" = user ]; then
+	base_profile "limits: {grace: 10ms}"
+	for ((i = 0; i < 300; i++)); do
+		ab --timeout 20ms -- bash -c 'trap "" TERM; for i in 1 2 3 4; do sleep 50 & done; wait' >/dev/null 2>&1
+		[ $? = 124 ] || { fail "run $i of 300 is 124"; break; }
+	done
+	no_sandbox_left "300 timed-out runs left no process"
+fi
+done_testing
