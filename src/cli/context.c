@@ -159,19 +159,23 @@ struct cli_source cli_source_of(const struct cli_parsed *p)
 	};
 }
 
-int cli_context_load(struct cli_context *c, const struct cli_source *src, struct err *err)
+static int check_named(const struct cli_source *src, struct err *err)
 {
-	struct profile_source ps = { .path = src->profile, .fd = -1 };
+	if ((src->profile == NULL) != (src->profile_fd == NULL))
+		return 0;
+	return err_set(err, ERR_USAGE, 0,
+		       src->profile == NULL ? "no profile: give -p FILE (or --profile-fd N)"
+					    : "give -p or --profile-fd, not both");
+}
+
+static int load_profile(struct cli_context *c, const struct cli_source *src, struct err *err)
+{
+	struct profile_source ps = { .path = src->profile,
+				     .fd = -1,
+				     .stand_in = src->stand_in,
+				     .with_tests = src->stand_in };
 	const struct facts_caller *caller = &c->facts.caller;
 
-	if ((src->profile == NULL) == (src->profile_fd == NULL))
-		return err_set(err, ERR_USAGE, 0,
-			       src->profile == NULL ? "no profile: give -p FILE (or --profile-fd N)"
-						    : "give -p or --profile-fd, not both");
-	if (facts_caller(c->arena, &c->facts.caller, err) != 0)
-		return -1;
-	if (choose_state(c, src, err) != 0)
-		return -1;
 	if (src->profile_fd != NULL && parse_fd(src->profile_fd, &ps.fd, err) != 0)
 		return -1;
 	if (collect_params(c, src, &ps, err) != 0)
@@ -181,8 +185,22 @@ int cli_context_load(struct cli_context *c, const struct cli_source *src, struct
 	ps.uid = caller->uid;
 	ps.gid = caller->gid;
 	if (profile_load(c->arena, &ps, &c->profile, err) != 0 ||
-	    check_expected(c->profile, src->expect, err) != 0 ||
-	    policy_validate(c->profile, err) != 0)
+	    check_expected(c->profile, src->expect, err) != 0)
+		return -1;
+	return policy_validate(c->profile, err);
+}
+
+int cli_context_profile(struct cli_context *c, const struct cli_source *src, struct err *err)
+{
+	if (check_named(src, err) != 0 || facts_caller(c->arena, &c->facts.caller, err) != 0)
+		return -1;
+	return load_profile(c, src, err);
+}
+
+int cli_context_load(struct cli_context *c, const struct cli_source *src, struct err *err)
+{
+	if (check_named(src, err) != 0 || facts_caller(c->arena, &c->facts.caller, err) != 0 ||
+	    choose_state(c, src, err) != 0 || load_profile(c, src, err) != 0)
 		return -1;
 	c->agent = policy_identify(c->profile, src->agent, &c->identity);
 	return 0;

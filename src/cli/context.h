@@ -27,6 +27,7 @@ struct cli_source {
 	const char *state;     /* --state, or NULL */
 	bool state_optional;   /* the verb writes nothing: it can do without a state directory */
 	const char *expect;    /* --expect-sha256, or NULL */
+	bool stand_in;         /* the verb only looks at the profile: see struct profile_source */
 	const struct cli_parsed *parsed; /* holds each --param */
 };
 
@@ -39,6 +40,9 @@ MUST_CHECK int cli_state_dir(struct arena *a, const struct facts_caller *caller,
 /* cli_context_load() - the caller, the profile, its checks, the agent. */
 MUST_CHECK int cli_context_load(struct cli_context *c, const struct cli_source *src,
 				struct err *err);
+/* cli_context_profile() - the caller, the profile and its checks alone. Nothing to close. */
+MUST_CHECK int cli_context_profile(struct cli_context *c, const struct cli_source *src,
+				   struct err *err);
 /* cli_agent_hint() - which agents the profile declares, and the one nearest to @given (-a, or
  * NULL). For the operator only: a denial does not name other principals to who was denied. */
 const char *cli_agent_hint(const struct cli_context *c, const char *given);

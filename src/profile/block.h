@@ -12,6 +12,7 @@ extern const struct schema_map block_rule_map;
 extern const struct schema_map block_syscalls_map;
 extern const struct schema_map block_limits_map;
 extern const struct profile_limits block_limits_default;
+extern const struct schema_map block_test_map;
 
 /* block_version_check() - the only version there is. */
 MUST_CHECK int block_version_check(struct schema_ctx *c, const struct yaml_node *v);
@@ -19,6 +20,7 @@ MUST_CHECK int block_version_check(struct schema_ctx *c, const struct yaml_node 
 schema_parse_fn block_parse_params;      /* fills the context */
 schema_parse_fn block_parse_sandbox;     /* struct profile_sandbox */
 schema_parse_fn block_parse_permissions; /* struct profile_permissions */
+schema_parse_fn block_parse_tests;       /* struct profile */
 schema_parse_fn block_parse_roots;       /* struct profile_sandbox */
 schema_parse_fn block_parse_syscalls;    /* struct profile_sandbox */
 schema_parse_fn block_parse_base;        /* struct profile_sandbox */

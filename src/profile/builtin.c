@@ -8,7 +8,7 @@
 
 /* Made of profiles/ at build time, by tools/gen-builtin.c. */
 static const struct builtin table[] = {
-#include "builtin.inc"
+#include BUILTIN_DATA
 };
 
 const struct builtin *builtin_at(size_t i)

@@ -10,6 +10,7 @@ struct builtin {
 	const char *name; /* with the prefix, as it stands in `extends` */
 	const char *text;
 	size_t len;
+	size_t tests_at; /* the tests come last: before them it is a profile without any */
 };
 
 /* builtin_at() - by index, sorted by name; NULL past the last. */

@@ -75,10 +75,13 @@ static int file_path(struct schema_ctx *c, const char *key, const struct yaml_no
 	return block_host_path(c, key, n, text, ret);
 }
 
-void extends_builtin(const struct builtin *b, struct extends_file *ret)
+void extends_builtin(const struct builtin *b, bool tests, struct extends_file *ret)
 {
 	ret->text = (struct profile_text){
-		.name = b->name, .dir = "/", .text = b->text, .len = b->len
+		.name = b->name,
+		.dir = "/",
+		.text = b->text,
+		.len = tests ? b->len : b->tests_at,
 	};
 	ret->file.name = b->name;
 	sha256_hex(b->text, b->len, ret->file.sha256);
@@ -95,7 +98,7 @@ static int read_builtin(struct follow *f, const char *key, const struct yaml_nod
 				   near == NULL ? " ('agentbox profiles' lists them)"
 						: " (did you mean 'builtin:",
 				   near == NULL ? "" : near, near == NULL ? "" : "'?)");
-	extends_builtin(b, ret);
+	extends_builtin(b, false, ret);
 	return 0;
 }
 

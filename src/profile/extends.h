@@ -20,8 +20,9 @@ struct extends_file {
 typedef int extends_open_fn(struct arena *a, const struct profile_source *src, const char *path,
 			    const char *name, struct extends_file *ret, struct err *err);
 
-/* extends_builtin() - a shipped profile as if it had been read. */
-void extends_builtin(const struct builtin *b, struct extends_file *ret);
+/* extends_builtin() - a shipped profile as if it had been read. @tests: with them; they are most of
+ * the text, and only few verbs want them. */
+void extends_builtin(const struct builtin *b, bool tests, struct extends_file *ret);
 
 /* extends_follow() - replace *root by the tree that it and all it names make. *root stays as it is
  * when it names nothing. @open: NULL when no file may be opened. What was read is added to

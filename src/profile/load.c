@@ -163,7 +163,7 @@ int profile_load(struct arena *a, const struct profile_source *src, const struct
 	profile_files files = { 0 };
 
 	if (b != NULL)
-		extends_builtin(b, &o);
+		extends_builtin(b, src->with_tests, &o);
 	else if (src->path == NULL ? load_fd(a, src, &o, err) != 0
 				   : load_path(a, src, src->path, src->path, &o, err) != 0)
 		return -1;

@@ -126,6 +126,11 @@ static int param_declare(struct schema_ctx *c, const struct yaml_pair *p)
 	*v = (struct param_value){ .name = name, .value = given_value(c, name) };
 	if (v->value != NULL)
 		return value_check(c, name, t.type, v->value);
+	if ((t.required || t.fallback == NULL) && c->src->stand_in) {
+		v->value = t.type == PARAM_PATH ? arena_printf(c->a, "/srv/%s", name) : name;
+		c->stood_in = true;
+		return 0;
+	}
 	if (t.required)
 		return schema_fail(c, p->key,
 				   workspace ? "param '%s' is required: give -w DIR or --param "

@@ -73,6 +73,12 @@ static const struct schema_row rows[] = {
 	  .required = "no 'permissions' block; " LEAST,
 	  .type = "map",
 	  .help = "the authorisation: which agent may do what" },
+	{ .key = "tests",
+	  .parse = block_parse_tests,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .sub = &block_test_map,
+	  .type = "list of tests",
+	  .help = "what must be decided, for agentbox test" },
 };
 
 static const struct schema_map root_map = SCHEMA_MAP("a profile", rows);
@@ -118,6 +124,7 @@ int extends_parse(struct arena *a, const struct profile_source *src,
 	if (schema_walk(&c, &root_map, root, p) != 0 || param_given_check(&c) != 0)
 		return -1;
 	p->files = *files;
+	p->stood_in = c.stood_in;
 	profile_hash(p);
 	*ret = p;
 	return 0;

@@ -20,6 +20,7 @@
 #include "profile/identity.h"
 #include "profile/limit.h"
 #include "profile/pos.h"
+#include "profile/source.h"
 
 enum profile_mode {
 	PROFILE_MODE_RO = 0,
@@ -174,23 +175,15 @@ struct profile_permissions {
 	struct profile_pos pos;
 };
 
-/* A file that was read, for hiding it, pinning it and naming it in records. */
-struct profile_file {
-	const char *name; /* as the user gave it */
-	const char *real; /* canonical host path, or NULL: by descriptor and unknown, or shipped */
-	dev_t dev;
-	ino_t ino;
-	nlink_t nlink;
-	uid_t uid; /* its owner */
-	char sha256[SHA256_HEX_SIZE];
+/* What the profile says must be decided, for `agentbox test`. */
+struct profile_test {
+	const char *agent; /* NULL: the only one */
+	enum action action;
+	ARRAY_OF(const char *) words; /* a path, a host, or a command and its arguments */
+	enum profile_verdict decision;
+	const char *code; /* NULL: any */
+	struct profile_pos pos;
 };
-
-struct profile_param {
-	const char *name;
-	const char *value;
-};
-
-typedef ARRAY_OF(struct profile_file) profile_files;
 
 struct profile {
 	profile_files files;          /* the profile itself first, then what it pulled in */
@@ -198,36 +191,16 @@ struct profile {
 					 digests, in their order */
 	struct profile_sandbox sandbox;
 	struct profile_permissions permissions;
+	ARRAY_OF(struct profile_test) tests; /* of the profile itself, not of what it extends */
+	bool stood_in; /* a parameter has a value that nobody gave: never for a run */
 	char sandbox_sha256[SHA256_HEX_SIZE]; /* canonical JSON of the effective block */
 	char permissions_sha256[SHA256_HEX_SIZE];
 };
-
-/* What the caller brings to loading. All borrowed for the call and by the profile. */
-struct profile_source {
-	const char *path; /* the file, or the name of a shipped profile; NULL with fd */
-	int fd;           /* an open descriptor (--profile-fd), or -1; borrowed */
-	const char *cwd;  /* absolute: base of relative host paths of a profile read from fd */
-	const char *home; /* the caller's home from passwd, or NULL */
-	uid_t uid;        /* the caller: files must be owned by it or by root */
-	gid_t gid; /* the caller's group: group-writable is accepted only for a private one */
-	const struct profile_param *params; /* --param and -w, in order */
-	size_t n_params;
-};
-
-#define PROFILE_BYTES_MAX ((size_t)1024 * 1024)
 
 /* profile_load() - read, check trust, parse, check. Errors carry file, line and column.
  * Nothing but the profile's files and the directories above them is looked at. */
 MUST_CHECK int profile_load(struct arena *a, const struct profile_source *src,
 			    const struct profile **ret, struct err *err);
-
-/* The text of a profile that was read. All borrowed. */
-struct profile_text {
-	const char *name; /* for errors and positions */
-	const char *dir;  /* absolute: base of relative host paths */
-	const char *text;
-	size_t len;
-};
 
 /* profile_parse() - the same from text in memory: no trust checks, nothing is opened; of other
  * profiles it can extend the shipped ones alone. Its list of files is left to the caller. */

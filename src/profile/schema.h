@@ -28,6 +28,7 @@ struct schema_ctx {
 	schema_files files; /* it and those that it pulled in */
 	const struct profile_source *src;
 	struct param_set params;
+	bool stood_in; /* see profile.h */
 	struct err *err;
 };
 
