@@ -14,6 +14,7 @@
 #include "base/exitcode.h"
 #include "cli/prepare.h"
 #include "cli/result.h"
+#include "cli/violations.h"
 #include "profile/schema.h"
 
 enum {
@@ -266,8 +267,9 @@ static void name_missing(struct arena *a, const struct prepared *prep, struct ou
 static int run_prepared(struct arena *a, const struct run_args *args, struct prepared *prep,
 			struct outcome *out, struct err *err)
 {
-	struct run_attachment audit;
-	const struct run_attachment *const attachments[] = { &audit };
+	struct violations violations = { .arena = a, .prepared = prep, .quiet = args->quiet };
+	struct run_attachment audit, protect;
+	const struct run_attachment *const attachments[] = { &audit, &protect };
 	struct run_options opt = {
 		.stdin_mode = args->stdin_mode,
 		.capture = args->json,
@@ -279,6 +281,7 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 	note_weaker(args, prep);
 	prep->record.plan = prep->plan;
 	record_attachment(&prep->record, &audit);
+	violations_attachment(&violations, &protect);
 	if (run_plan(prep->plan, &opt, attachments, ARRAY_SIZE(attachments), out, err) != 0) {
 		record_failure(&prep->record, err);
 		return cli_rc(err);

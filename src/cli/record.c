@@ -125,6 +125,8 @@ static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 	result_outcome(extra, r->plan, o);
 	json_put(extra, "sandbox_sha256", json_text(r->context->profile->sandbox_sha256));
 	json_put(extra, "permissions_sha256", json_text(r->context->profile->permissions_sha256));
+	if (json_array_size(r->violations) > 0)
+		json_put(extra, "violations", json_incref(r->violations));
 	return outcome_append(r, extra, o->err.set ? o->err.msg : NULL, err);
 }
 
@@ -156,4 +158,6 @@ void record_close(struct record *r)
 	r->audit = NULL;
 	json_decref(r->resource);
 	r->resource = NULL;
+	json_decref(r->violations);
+	r->violations = NULL;
 }

@@ -18,8 +18,9 @@ struct record {
 	const struct plan *plan;
 	struct audit_head head; /* after the last record that was written */
 	bool has_head;
-	bool decided; /* the decision is in the log: an outcome must follow */
-	bool lost;    /* the outcome could not be written */
+	bool decided;       /* the decision is in the log: an outcome must follow */
+	bool lost;          /* the outcome could not be written */
+	json_t *violations; /* owned: an array, or NULL */
 };
 
 /* record_begin() - a fresh request id. */

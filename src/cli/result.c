@@ -236,7 +236,10 @@ json_t *result_json(const struct result *r, bool with_output)
 			put_output(o, "stderr", "stderr_encoding", &out->output[1]);
 	}
 	json_put(o, "mechanisms", r->plan == NULL ? json_null() : result_mechanisms(r->plan));
-	json_put(o, "violations", json_array());
+	json_put(o, "violations",
+		 r->record == NULL || r->record->violations == NULL
+			 ? json_array()
+			 : json_incref(r->record->violations));
 	json_put(o, "denials", json_array());
 	json_put(o, "decision", decision_json(r->decision));
 	json_put(o, "reason", json_text(r->decision == NULL ? NULL : r->decision->reason));

@@ -6,11 +6,14 @@
 
 /* Each is a mount, in every run; programs can make the entries that need one. */
 #define GUARDS_MAX 4096
+/* Names that are looked at for protect.depth and for globs. */
+#define GUARD_NAMES_MAX 1048576
 
 /* A directory at whose top protected names are looked for. */
 struct guard_scope {
 	size_t root;
 	const char *rel; /* below the root, "" for the root itself */
+	uint64_t deeper; /* levels of directories below it that are looked at as well */
 };
 
 struct guards {
@@ -28,8 +31,12 @@ MUST_CHECK int guards_open(const struct guards *g, size_t root, const char *rel,
 MUST_CHECK int guard_entry(struct guards *g, size_t root, const char *rel, enum guard_kind kind,
 			   struct err *err);
 enum guard_kind guard_kind_of(enum policy_trap trap);
-/* guards_scope_add() - look at that directory too, in its turn. */
-void guards_scope_add(struct guards *g, size_t root, const char *rel);
+/* guards_scope_add() - look at that directory too, in its turn, and @deeper levels below it. */
+void guards_scope_add(struct guards *g, size_t root, const char *rel, uint64_t deeper);
+/* guards_watch() - of that host directory it matters whether it changes. */
+void guards_watch(struct guards *g, const char *path);
+/* guard_order() - by path, parents first; for qsort(3). */
+int guard_order(const void *a, const void *b);
 /* guards_limit() - ERR_HOST when @more guards would be too many. */
 MUST_CHECK int guards_limit(const struct guards *g, size_t more, struct err *err);
 

@@ -62,7 +62,7 @@ static bool scope_host(struct guards *g, const char *path)
 		if (!fr->present || !g->in->access[i].read || !S_ISDIR(fr->object.mode) ||
 		    !path_covers(fr->object.path, path))
 			continue;
-		guards_scope_add(g, i, path_rest(fr->object.path, path));
+		guards_scope_add(g, i, path_rest(fr->object.path, path), 0);
 		found = true;
 	}
 	return found;
@@ -410,6 +410,7 @@ static int git_dir(struct guards *g, const char *dir, const char *work, struct e
 	const char *common = dir;
 	bool is_new;
 
+	guards_watch(g, dir);
 	if (git_dir_is_new(g, dir, &is_new, err) != 0 ||
 	    (is_new && guard_git_names(g, dir, err) != 0) ||
 	    read_pointer(g, path_join(g->arena, dir, "commondir"), "", &pointer, err) != 0)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -132,13 +133,32 @@ static const char *scope_rel(const struct guards *g, const struct guard_scope *s
 	return s->rel[0] == '\0' ? name : path_join(g->arena, s->rel, name);
 }
 
-void guards_scope_add(struct guards *g, size_t root, const char *rel)
+void guards_watch(struct guards *g, const char *path)
+{
+	struct timespec now;
+	struct stat st;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	if (stat(path, &st) != 0)
+		st = (struct stat){ 0 };
+	/* Times of files go by the tick of the kernel, or of another machine. */
+	*array_push(g->arena, &g->ret->watched) = (struct guard_watch){
+		.path = path,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.ctime = st.st_ctim,
+		.recent = now.tv_sec - st.st_ctim.tv_sec < 2,
+	};
+}
+
+void guards_scope_add(struct guards *g, size_t root, const char *rel, uint64_t deeper)
 {
 	for (size_t i = 0; i < g->scopes.n; i++) {
 		if (g->scopes.v[i].root == root && strcmp(g->scopes.v[i].rel, rel) == 0)
 			return;
 	}
-	*array_push(g->arena, &g->scopes) = (struct guard_scope){ .root = root, .rel = rel };
+	*array_push(g->arena, &g->scopes) =
+		(struct guard_scope){ .root = root, .rel = rel, .deeper = deeper };
 }
 
 /* "dir/name" traps of a directory that exists; a dir that is a file or a link is itself what must
@@ -261,13 +281,21 @@ static int guard_below(struct guards *g, const struct guard_scope *scope, const 
 	struct stat st;
 	int r;
 
+	if (scope->deeper > 0) {
+		/* Each once: what is walked below a root is met in no other way before. */
+		*array_push(g->arena, &g->scopes) =
+			(struct guard_scope){ .root = scope->root,
+					      .rel = scope_rel(g, scope, name),
+					      .deeper = scope->deeper - 1 };
+		return 0;
+	}
 	if (scope->rel[0] != '\0')
 		return 0;
 	r = facts_look(fr->object.fd, git, &st);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "%s", path_join(g->arena, fr->root->at, git));
 	if (r > 0)
-		guards_scope_add(g, scope->root, name);
+		guards_scope_add(g, scope->root, name, 0);
 	return 0;
 }
 
@@ -293,9 +321,23 @@ static int guard_scope_walk(struct guards *g, struct guard_scope scope, struct e
 	FD_AUTO fd = guards_open(g, scope.root, scope.rel, O_PATH | O_DIRECTORY);
 	int r = fd < 0 ? fd : facts_entries_list(g->arena, fd, &entries);
 
+	/* Programs run as the caller: they could open it. */
+	if (r == -EACCES && scope.rel[0] != '\0')
+		return guard_entry(g, scope.root, scope.rel, GUARD_HIDE, err);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "looking for protected names in %s%s%s",
 			       fr->root->path, scope.rel[0] == '\0' ? "" : "/", scope.rel);
+	guards_watch(g, scope.rel[0] == '\0' ? fr->object.path
+					     : path_join(g->arena, fr->object.path, scope.rel));
+	g->ret->names += entries.n;
+	if (scope.deeper + g->in->profile->sandbox.protect_depth > 0 &&
+	    g->ret->names > GUARD_NAMES_MAX)
+		return err_set_at(err, ERR_PROFILE, fr->root->pos.file, fr->root->pos.line,
+				  fr->root->pos.col,
+				  "root '%s': more than %d names within 'depth: %llu' of protect: "
+				  "name a narrower root, or less depth",
+				  fr->root->path, GUARD_NAMES_MAX,
+				  (unsigned long long)g->in->profile->sandbox.protect_depth);
 	for (size_t i = 0; i < entries.n; i++) {
 		if (guard_scope_entry(g, &scope, &entries.v[i], err) != 0)
 			return -1;
@@ -382,7 +424,7 @@ static int byte_rank(unsigned char c)
 	return c == '\0' ? 0 : c == '/' ? 1 : c + 1;
 }
 
-static int guard_order(const void *a, const void *b)
+int guard_order(const void *a, const void *b)
 {
 	const struct guard *x = a;
 	const struct guard *y = b;
@@ -485,8 +527,8 @@ int resolve_guards(struct arena *a, const struct resolve_input *in, struct resol
 
 		if (!fr->present || !in->access[i].read || !S_ISDIR(fr->object.mode))
 			continue;
-		guards_scope_add(&g, i, "");
-		if (in->profile->sandbox.unix_sockets == PROFILE_UNIX_PRIVATE &&
+		guards_scope_add(&g, i, "", in->profile->sandbox.protect_depth);
+		if (!in->names_only && in->profile->sandbox.unix_sockets == PROFILE_UNIX_PRIVATE &&
 		    guard_sockets(&g, i, err) != 0)
 			return -1;
 	}
@@ -495,11 +537,11 @@ int resolve_guards(struct arena *a, const struct resolve_input *in, struct resol
 		if (guard_scope_walk(&g, g.scopes.v[i], err) != 0)
 			return -1;
 	}
-	for (size_t i = 0; i < in->profile->files.n; i++) {
+	for (size_t i = 0; !in->names_only && i < in->profile->files.n; i++) {
 		if (guard_profile(&g, &in->profile->files.v[i], err) != 0)
 			return -1;
 	}
-	if (guard_control(&g, f->self.path, GUARD_FREEZE, &found, err) != 0)
+	if (!in->names_only && guard_control(&g, f->self.path, GUARD_FREEZE, &found, err) != 0)
 		return -1;
 	if (guards_limit(&g, 0, err) != 0)
 		return -1;

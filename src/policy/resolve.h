@@ -3,6 +3,8 @@
  * Text lives in the arena; no descriptor stays open. */
 #pragma once
 
+#include <time.h>
+
 #include "policy/decide.h"
 #include "policy/facts.h"
 #include "policy/view.h"
@@ -25,6 +27,15 @@ struct guard {
 	struct file_id id;
 };
 
+/* A host directory in which a name that is guarded may appear. */
+struct guard_watch {
+	const char *path;
+	dev_t dev;
+	ino_t ino;
+	struct timespec ctime; /* when something in it was last made, renamed or removed */
+	bool recent; /* so short ago that the next change need not show: always look again */
+};
+
 /* A file that execve(2) may open as a program. */
 struct resolved_program {
 	const char *path; /* canonical virtual path */
@@ -45,7 +56,9 @@ struct resolved {
 	programs; /* with sandbox.any_command: empty, and no limit */
 	ARRAY_OF(struct resolved_loader) loaders;
 	ARRAY_OF(struct guard) guards; /* each after its parents; none below a hidden directory */
-	const char *workdir;           /* virtual path, exists in the view */
+	ARRAY_OF(struct guard_watch) watched;
+	size_t names;              /* how many were looked at to find the guards */
+	const char *workdir;       /* virtual path, exists in the view */
 	const char *exe;           /* path for execve; NULL: a bare name that PATH does not have */
 	bool unlisted;             /* the executable is none of the profile's commands */
 	const char *exe_canonical; /* where it leads in the view, or NULL */
@@ -63,6 +76,7 @@ struct resolve_input {
 	char *const *argv;
 	const char *path_env; /* the sandbox's PATH */
 	const char *workdir;  /* --workdir or the profile's, or NULL */
+	bool names_only; /* guards: those of names alone, not sockets or agentbox's own files */
 };
 
 /* resolve_command() - workdir, executable, files of the rules' command words.
@@ -84,6 +98,20 @@ bool resolve_is_listed(const struct resolved *r, const struct file_id *id);
  * directory with different rights; ERR_HOST when more than 4096 entries need a guard. */
 MUST_CHECK int resolve_guards(struct arena *a, const struct resolve_input *in, struct resolved *ret,
 			      struct err *err);
+
+/* A name that a guard would have been for, had it been there at the start. */
+struct appeared {
+	const char *at;
+	enum guard_kind kind;
+	bool replaced; /* it was there, and is another object now: the guard is gone from it */
+};
+
+typedef ARRAY_OF(struct appeared) appeared_list;
+
+/* resolve_appeared() - after a run: what has come since @before. Looks at the host again, unless
+ * no directory that matters has changed. */
+MUST_CHECK int resolve_appeared(struct arena *a, const struct resolve_input *in,
+				const struct resolved *before, appeared_list *ret, struct err *err);
 
 /* What execve(2) did not find, and which file asked for it. */
 struct resolve_missing {

@@ -178,6 +178,7 @@ json_t *profile_sandbox_json(const struct profile *p)
 	json_put(protect, "hide", traps_json(s->hide.v, s->hide.n));
 	json_put(protect, "freeze", traps_json(s->freeze.v, s->freeze.n));
 	json_put(protect, "except", traps_json(s->except.v, s->except.n));
+	json_put(protect, "depth", number(s->protect_depth));
 	json_put(scratch, "size", number(s->scratch_bytes));
 	json_put(scratch, "files", number(s->scratch_files));
 	json_put(o, "base", base_json(s));

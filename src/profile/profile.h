@@ -103,6 +103,7 @@ struct profile_sandbox {
 	profile_traps hide;     /* defaults, then the file's own */
 	profile_traps freeze;   /* the same */
 	profile_traps except;   /* wins over both */
+	uint64_t protect_depth; /* levels of directories below each root that are looked at too */
 	uint64_t scratch_bytes; /* never 0: never unlimited */
 	uint64_t scratch_files;
 	const char *workdir; /* virtual path, or NULL */

@@ -8,6 +8,7 @@
 #define SCRATCH_FILES     ((uint64_t)65536)
 #define HOSTNAME          "agentbox"
 #define NAME_BYTES_MAX    255
+#define PROTECT_DEPTH_MAX 16
 
 #define UPPER  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define LOWER  "abcdefghijklmnopqrstuvwxyz"
@@ -84,6 +85,24 @@ static int parse_traps(struct schema_ctx *c, const struct schema_row *row,
 	return schema_each(c, p, trap_add, field);
 }
 
+static int parse_depth(struct schema_ctx *c, const struct schema_row *row,
+		       const struct yaml_pair *p, void *field)
+{
+	const char *text;
+
+	if (schema_scalar(c, row->key, p->value, &text) != 0)
+		return -1;
+	*(uint64_t *)field = 0;
+	if (strcmp(text, "0") == 0)
+		return 0;
+	if (schema_parse_count(c, row, p, field) != 0)
+		return -1;
+	if (*(uint64_t *)field > PROTECT_DEPTH_MAX)
+		return schema_fail(c, p->value, "'depth' of protect must be at most %d",
+				   PROTECT_DEPTH_MAX);
+	return 0;
+}
+
 static const struct schema_row protect_rows[] = {
 	{ .key = "hide",
 	  .parse = parse_traps,
@@ -103,6 +122,11 @@ static const struct schema_row protect_rows[] = {
 	  .shape = SCHEMA_SHAPE_LIST,
 	  .type = "list of names",
 	  .help = "wins over both (added to the defaults)" },
+	{ .key = "depth",
+	  .parse = parse_depth,
+	  .offset = offsetof(struct profile_sandbox, protect_depth),
+	  .type = "number",
+	  .help = "how many levels of directories below each root are looked at too (default 0)" },
 };
 static const struct schema_map protect_map = SCHEMA_MAP("sandbox.protect", protect_rows);
 

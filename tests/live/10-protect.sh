@@ -121,6 +121,53 @@ is "$(tree_of "$WS")" "$before" "nor do 20 that are killed at any moment"
 out=$(ab -- sh -c 'ls -A' 2>/dev/null | sort | tr '\n' ' ')
 like "$out" '^\.env \.env\.example \.env\.prod \.envrc \.git ' "a listing shows the names"
 
+# --- deeper, when the profile asks
+mkdir -p "$WS/a/b"
+echo s >"$WS/a/.env"
+echo s >"$WS/a/b/.npmrc"
+echo s >"$WS/a/b/plain"
+inside Y "below the top: no trap by default" write "$WS/a/.env" s
+base_profile "protect: {depth: 1}"
+inside N "depth 1: one level below" write "$WS/a/.env" x
+inside Y "depth 1: two levels below" write "$WS/a/b/.npmrc" s
+base_profile "protect: {depth: 2}"
+inside N "depth 2: two levels below" write "$WS/a/b/.npmrc" x
+inside N "depth 2: what is above it stays" rename "$WS/a" "$WS/aa"
+inside Y "depth 2: beside it (control)" write "$WS/a/b/plain" s
+base_profile "protect: {depth: 17}"
+expect_rc 125 "more depth than there may be" ab -- true
+rm -rf "$WS/a"
+base_profile
+
+# --- protected names that come during the run are told, and stay
+rm -f "$WS/.env.new" "$WS/.claude"
+ab --json -- true >"$T/out" 2>"$T/err"
+json_is "$T/out" 'o["violations"] == []' "nothing came, nothing is told"
+is "$(cat "$T/err")" "" "nor said"
+ab --json -- sh -c 'echo x >.env.new; mkdir .claude; echo x >other' >"$T/out" 2>"$T/err"
+json_is "$T/out" '[(v["code"], v["path"].rsplit("/", 1)[1], v["protect"]) for v in o["violations"]] == [("appeared", ".claude", "freeze"), ("appeared", ".env.new", "hide")]' \
+	"names that came are in the result"
+json_is "$T/out" 'o["rc"] == 0 and o["status"] == "exited"' "the run is none the worse for it"
+like "$(cat "$T/err")" '\.claude appeared during the run' "one line says so"
+check "they are still there" test -s "$WS/.env.new" -a -d "$WS/.claude"
+like "$(tail -n 1 "$STATE/audit.jsonl")" '"violations":\[\{"code":"appeared"' "and in the audit log"
+ab -q -- sh -c 'echo y >>.env.new || true; echo x >.netrc.x' >"$T/out" 2>"$T/err"
+unlike "$(cat "$T/err")" appeared "what was there at the start is no news"
+# Somebody on the host replaces a hidden file while the command waits for it.
+ab --json -- sh -c ': >up; while ! test -e go; do sleep 0.05; done; rm -f go up' >"$T/out" 2>"$T/err" &
+job=$!
+wait_for 60 test -e "$WS/up"
+echo newsecret >"$WS/tmp-env"
+mv "$WS/tmp-env" "$WS/.env.prod"
+: >"$WS/go"
+[ "$CALLER" != root ] || chown --reference="$WS" "$WS/go"
+wait "$job"
+json_is "$T/out" '[(v["code"], v["path"].rsplit("/", 1)[1]) for v in o["violations"]] == [("replaced", ".env.prod")]' \
+	"a hidden file that the host replaced is told"
+rm -rf "$WS/.env.new" "$WS/.claude" "$WS/other" "$WS/.netrc.x"
+echo s >"$WS/.env.prod"
+before=$(tree_of "$WS")
+
 # --- two runs in one tree do not disturb each other (P41)
 for ((i = 0; i < 12; i++)); do
 	ab -- sh -c 'for i in 1 2 3 4 5; do ls .git/hooks >/dev/null && test -e .env || exit 1; done' >/dev/null 2>"$T/err$i" || : >"$T/bad$i" &

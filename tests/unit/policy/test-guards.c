@@ -479,6 +479,89 @@ static void test_ids(struct tap *t)
 	world_close(&w);
 }
 
+static void test_depth(struct tap *t)
+{
+	static const char *const want[] = {
+		"hide ! /w/.env\n",
+		"hide ! /w/.env\nhide ! /w/a/.env\n",
+		"hide ! /w/.env\nhide ! /w/a/.env\nfreeze d ! /w/a/b/.idea\n",
+	};
+	struct world w;
+
+	world_open(&w);
+	world_file(&w, "w/.env", 0600);
+	world_file(&w, "w/a/.env", 0600);
+	world_file(&w, "w/a/b/.idea/x", 0600);
+	world_file(&w, "w/a/b/c/.env", 0600);
+	world_file(&w, "out/.env", 0600);
+	world_link(&w, "../out", "w/link");
+	for (unsigned depth = 0; depth < ARRAY_SIZE(want); depth++) {
+		world_parse(&w, arena_printf(&w.arena,
+					     "sandbox: {roots: [{path: '@/w', at: /w}], protect: "
+					     "{depth: %u}}\n"
+					     "permissions: {agents: {me: allow}}\n",
+					     depth));
+		world_facts(&w);
+		tap_str(t, world_guards_text(&w), want[depth],
+			arena_printf(&w.arena, "depth %u, and no link is followed", depth));
+	}
+	world_close(&w);
+}
+
+/* One line for each that came: a or r, kind, path. */
+static const char *appeared_text(struct world *w, const struct resolved *before)
+{
+	const struct resolve_input in = {
+		.profile = w->profile,
+		.agent = w->agent,
+		.facts = &w->facts,
+		.view = &w->view,
+		.access = w->access,
+	};
+	appeared_list found = { 0 };
+	struct err err = { 0 };
+	STRBUF_AUTO sb = { 0 };
+
+	if (resolve_appeared(&w->arena, &in, before, &found, &err) != 0)
+		return arena_printf(&w->arena, "error %s", err.msg);
+	for (size_t i = 0; i < found.n; i++)
+		strbuf_printf(&sb, "%s %s %s\n", found.v[i].replaced ? "replaced" : "new",
+			      found.v[i].kind == GUARD_HIDE ? "hide" : "freeze", found.v[i].at);
+	return arena_strdup(&w->arena, strbuf_str(&sb));
+}
+
+static void test_appeared(struct tap *t)
+{
+	struct world w;
+	struct resolved before;
+	struct err err;
+
+	world_open(&w);
+	world_file(&w, "w/.env", 0600);
+	world_file(&w, "w/.npmrc", 0600);
+	world_file(&w, "w/.git/HEAD", 0600);
+	world_file(&w, "w/new", 0600);
+	world_roots(&w, "{path: '@/w', at: /w}");
+	world_facts(&w);
+	tap_int(t, world_guards(&w, &before, &err), 0, "a start");
+	tap_str(t, appeared_text(&w, &before), "", "nothing came");
+	world_file(&w, "w/plain", 0600);
+	(void)mkfifo(world_path(&w, "w/fifo"), 0600);
+	tap_str(t, appeared_text(&w, &before), "", "nothing that matters");
+	world_file(&w, "w/.env.local", 0600);
+	world_file(&w, "w/.git/hooks/pre-commit", 0700);
+	world_file(&w, "w/sub/.env", 0600);
+	(void)rename(world_path(&w, "w/new"), world_path(&w, "w/.env"));
+	tap_str(t, appeared_text(&w, &before),
+		"replaced hide /w/.env\nnew hide /w/.env.local\nnew freeze /w/.git/hooks\n",
+		"a protected name, one in .git, and another file in the place of one");
+	(void)unlink(world_path(&w, "w/.npmrc"));
+	world_file(&w, "w/.npmrc/x", 0600);
+	tap_ok(t, strstr(appeared_text(&w, &before), "replaced freeze /w/.npmrc\n") != NULL,
+	       "a directory in the place of a file");
+	world_close(&w);
+}
+
 int main(void)
 {
 	struct tap t = { 0 };
@@ -496,5 +579,7 @@ int main(void)
 	test_unlistable(&t);
 	test_binary(&t);
 	test_ids(&t);
+	test_depth(&t);
+	test_appeared(&t);
 	return tap_done(&t);
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/strbuf.h"
 
@@ -25,6 +26,9 @@ void world_open(struct world *w)
 	char *real;
 
 	*w = (struct world){ 0 };
+	for (size_t i = 0; i < FACTS_DEVICES; i++)
+		w->facts.devices[i].object.fd = -1;
+	w->facts.self.fd = -1;
 	if (mkdtemp(name) == NULL)
 		die("mkdtemp");
 	real = realpath(name, NULL);
@@ -32,9 +36,6 @@ void world_open(struct world *w)
 		die("realpath");
 	w->dir = arena_strdup(&w->arena, real);
 	free(real);
-	for (size_t i = 0; i < FACTS_DEVICES; i++)
-		w->facts.devices[i].object.fd = -1;
-	w->facts.self.fd = -1;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -170,10 +171,23 @@ static void facts_base_add(struct world *w)
 	*b = (struct facts_base){ .at = "/lib32", .object = { .fd = -1 } };
 }
 
+/* What world_facts() fills; the rest is the test's. */
+static void facts_again(struct facts *f)
+{
+	for (size_t i = 0; i < f->base.n; i++)
+		fd_close(&f->base.v[i].object.fd);
+	for (size_t i = 0; i < f->roots.n; i++)
+		fd_close(&f->roots.v[i].object.fd);
+	fd_close(&f->self.fd);
+	f->base.n = 0;
+	f->roots.n = 0;
+}
+
 void world_facts(struct world *w)
 {
 	const struct profile_sandbox *s = &w->profile->sandbox;
 
+	facts_again(&w->facts);
 	world_mkdir(w, "usr/bin");
 	facts_base_add(w);
 	w->access = arena_array(&w->arena, s->roots.n, sizeof(*w->access));

@@ -235,11 +235,15 @@ static const struct common_row blocks[] = {
 	{ SANDBOX("protect: {freeze: [../a]}"), 1, 30, "not the name of a file" },
 	{ SANDBOX("protect: {freeze: [a/.]}"), 1, 30, "not the name of a file" },
 	{ SANDBOX("protect: {except: ['']}"), 1, 30, "not the name of a file" },
+	{ SANDBOX("protect: {depth: 17}"), 1, 28, "at most 16" },
+	{ SANDBOX("protect: {depth: -1}"), 1, 28, "whole number" },
+	{ SANDBOX("protect: {depth: 1K}"), 1, 28, "whole number" },
+	{ SANDBOX("protect: {depth: [1]}"), 1, 28, "depth" },
 	{ SANDBOX("protect: {except: ['{a,b}']}"), 1, 30, "only * ? and [...]" },
 	{ SANDBOX("protect: {except: ['[a']}"), 1, 30, "'[' without ']'" },
 	{ SANDBOX("protect: {except: ['[]']}"), 1, 30, "'[' without ']'" },
 	{ SANDBOX("protect: {absent: refuse}"), 1, 21, "unknown key 'absent'" },
-	{ SANDBOX("protect: {depth: 1}"), 1, 21, "unknown key 'depth'" },
+	{ SANDBOX("protect: {depht: 1}"), 1, 21, "unknown key 'depht'" },
 	/* env */
 	{ SANDBOX("env: {pass: [A, a_1, 'LC_*', '*']}"), 0, 0, NULL },
 	{ SANDBOX("env: {pass: [1A]}"), 1, 24, "not the name of a variable" },
@@ -340,6 +344,7 @@ static void test_defaults(struct tap *t)
 	tap_int(t, (long long)s->hide.n, 3, "hide");
 	tap_int(t, (long long)s->freeze.n, 17, "freeze");
 	tap_int(t, (long long)s->except.n, 5, "except");
+	tap_int(t, (long long)s->protect_depth, 0, "depth");
 	tap_str(t, s->hide.v[1].pattern, ".env.*", "hide .env.*");
 	tap_str(t, s->freeze.v[14].pattern, ".git/hooks", "freeze .git/hooks");
 	tap_int(t, s->user, PROFILE_USER_CALLER, "user: the caller");
