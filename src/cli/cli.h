@@ -102,6 +102,7 @@ extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_audit;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_selftest;
+extern const struct cli_command cmd_lint;
 extern const struct cli_command cmd_test;
 extern const struct cli_command cmd_profiles;
 extern const struct cli_command cmd_help;

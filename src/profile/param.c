@@ -123,11 +123,18 @@ static int param_declare(struct schema_ctx *c, const struct yaml_pair *p)
 	if (schema_walk(c, &param_map, p->value, &t) != 0)
 		return -1;
 	v = array_push(c->a, &c->params.values);
-	*v = (struct param_value){ .name = name, .value = given_value(c, name) };
+	*v = (struct param_value){
+		.name = name,
+		.value = given_value(c, name),
+		.declared = true,
+		.is_path = t.type == PARAM_PATH,
+		.required = t.required,
+	};
 	if (v->value != NULL)
 		return value_check(c, name, t.type, v->value);
 	if ((t.required || t.fallback == NULL) && c->src->stand_in) {
 		v->value = t.type == PARAM_PATH ? arena_printf(c->a, "/srv/%s", name) : name;
+		v->stood_in = true;
 		c->stood_in = true;
 		return 0;
 	}

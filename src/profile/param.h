@@ -15,6 +15,10 @@ struct yaml_node;
 struct param_value {
 	const char *name;
 	const char *value; /* NULL: declared, not required and not given; using it is an error */
+	bool declared;     /* by the profile, not by us */
+	bool is_path;
+	bool required;
+	bool stood_in; /* nobody gave this value */
 };
 
 struct param_set {

@@ -113,6 +113,7 @@ int extends_parse(struct arena *a, const struct profile_source *src,
 {
 	struct schema_ctx c = { .a = a, .file = text->name, .src = src, .err = err };
 	struct profile *p = arena_new(a, struct profile);
+	struct schema_read *read;
 	const struct yaml_node *root = NULL;
 
 	if (yaml_parse(a, text->name, text->text, text->len, &root, err) != 0)
@@ -125,6 +126,9 @@ int extends_parse(struct arena *a, const struct profile_source *src,
 		return -1;
 	p->files = *files;
 	p->stood_in = c.stood_in;
+	read = arena_new(a, struct schema_read);
+	*read = (struct schema_read){ .c = c, .root = root };
+	p->read = read;
 	profile_hash(p);
 	*ret = p;
 	return 0;

@@ -186,6 +186,8 @@ struct profile_test {
 	struct profile_pos pos;
 };
 
+struct schema_read;
+
 struct profile {
 	profile_files files;          /* the profile itself first, then what it pulled in */
 	char sha256[SHA256_HEX_SIZE]; /* of all files: that of the only one, or of the lines of
@@ -196,6 +198,7 @@ struct profile {
 	bool stood_in; /* a parameter has a value that nobody gave: never for a run */
 	char sandbox_sha256[SHA256_HEX_SIZE]; /* canonical JSON of the effective block */
 	char permissions_sha256[SHA256_HEX_SIZE];
+	const struct schema_read *read; /* what show.h makes text of; for this floor alone */
 };
 
 /* profile_load() - read, check trust, parse, check. Errors carry file, line and column.

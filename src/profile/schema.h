@@ -32,6 +32,12 @@ struct schema_ctx {
 	struct err *err;
 };
 
+/* What was read, kept for show.h. Its error belongs to who loaded it. */
+struct schema_read {
+	struct schema_ctx c;
+	const struct yaml_node *root;
+};
+
 struct schema_map;
 struct schema_row;
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The verbs that look at a profile and run nothing: test.
+# The verbs that look at a profile and run nothing: test, lint, profiles.
 . "$(dirname "$0")/lib.sh" || exit 1
 as_callers
 profile tested <<-YAML
@@ -42,4 +42,56 @@ sed 's/agent: reader/agnt: reader/' "$P" >"$T/misspelt.yaml"
 expect_rc 125 "a misspelt key of a test" "$AGENTBOX" check -p "$T/misspelt.yaml" --param "data=$WS" -a reader read_file /data/x
 expect_rc 0 "the same, spelt well (control)" "$AGENTBOX" check -p "$P" --param "data=$WS" -a reader ls /data
 expect_rc 125 "profiles takes no word" "$AGENTBOX" profiles x
+
+# --- lint
+for p in $("$AGENTBOX" profiles); do
+	expect_out "" "lint: nothing about the shipped $p" "$AGENTBOX" lint "$p"
+	is "$(cat "$T/err")" "" "lint: $p: no warning either"
+done
+profile wrong <<-YAML
+	sandbox:
+	  roots: ["$WS"]
+	  commands: [git, sh]
+	permissions:
+	  agents:
+	    me:
+	      rules:
+	        - {operations: [read], paths: ["$WS/**"], mode: allow}
+	        - {operations: [read], paths: ["$WS/**"], mode: deny}
+YAML
+expect_rc 0 "lint: warnings alone" "$AGENTBOX" lint "$P"
+like "$(cat "$T/err")" "agentbox: $P:3:19: warning: 'sh' lets 'sh' start" "lint: with their place"
+like "$(cat "$T/err")" "wrong\.yaml:9:11: warning: .*shadowed by the allow rule at line 8" "lint: both lines of a shadowed rule"
+expect_rc 0 "lint: as JSON" "$AGENTBOX" lint --json "$P"
+json_is "$T/out" 'o["ok"] and o["profiles"][0]["error"] is None and [(w["check"], w["line"]) for w in o["profiles"][0]["warnings"]] == [("shell", 3), ("shadowed", 9)]' "lint: each of them"
+sed 's/sandbox:/sandbx:/' "$P" >"$T/broken.yaml"
+expect_rc 125 "lint: one broken and one whole" "$AGENTBOX" lint "$T/broken.yaml" "$P"
+like "$(cat "$T/err")" "broken\.yaml:1:1: unknown key 'sandbx'" "lint: the broken one"
+like "$(cat "$T/err")" "wrong\.yaml:3:19: warning" "lint: and the other"
+expect_rc 125 "lint: the same as JSON" "$AGENTBOX" lint --json "$T/broken.yaml" "$P"
+json_is "$T/out" 'not o["ok"] and (o["profiles"][0]["error"]["line"], o["profiles"][0]["error"]["col"]) == (1, 1) and len(o["profiles"][1]["warnings"]) == 2' "lint: both"
+expect_rc 125 "lint: one that is not there" "$AGENTBOX" lint "$T/absent.yaml"
+expect_rc 125 "lint: no profile" "$AGENTBOX" lint
+expect_rc 125 "lint: too many ways to print" "$AGENTBOX" lint --dump --hashes "$P"
+
+# --- lint --hashes and --dump
+expect_rc 125 "hashes: not without the values that a run has" "$AGENTBOX" lint --hashes default
+expect_rc 0 "hashes" "$AGENTBOX" lint --hashes -w "$WS" review
+cp "$T/out" "$T/hashes"
+json_is "$T/hashes" 'o["sandbox_sha256"] != o["permissions_sha256"] and [f["file"] for f in o["files"]] == ["builtin:" + n for n in ("review", "agent", "build", "default")]' "hashes: of blocks and files"
+expect_rc 0 "hashes: a run has the same" "$AGENTBOX" run --state "$STATE" -p review -w "$WS" --json -- true
+for h in sha256 sandbox_sha256 permissions_sha256; do
+	is "$(json_get "$T/out" "o['profile']['$h']")" "$(json_get "$T/hashes" "o['$h']")" "hashes: $h"
+done
+expect_rc 0 "hashes: and --expect-sha256 takes it" "$AGENTBOX" run --state "$STATE" -p review -w "$WS" \
+	--expect-sha256 "$(json_get "$T/hashes" 'o["sha256"]')" -- true
+"$AGENTBOX" lint --dump -w "$WS" review >"$T/dumped.yaml"
+expect_rc 0 "dump: is a profile" "$AGENTBOX" lint --hashes "$T/dumped.yaml"
+for h in sandbox_sha256 permissions_sha256; do
+	is "$(json_get "$T/out" "o['$h']")" "$(json_get "$T/hashes" "o['$h']")" "dump: with the same $h"
+done
+"$AGENTBOX" lint --dump review >"$T/open.yaml"
+expect_rc 125 "dump: without the value it is asked for" "$AGENTBOX" lint --hashes "$T/open.yaml"
+expect_rc 0 "dump: and is taken" "$AGENTBOX" lint --hashes -w "$WS" "$T/open.yaml"
+is "$(json_get "$T/out" 'o["sandbox_sha256"]')" "$(json_get "$T/hashes" 'o["sandbox_sha256"]')" "dump: with the same sandbox"
 done_testing

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Each finding beside a profile that differs in what it is about and has none. */
+#include <string.h>
+
+#include "policy/lint.h"
+#include "tap.h"
+
+#define P(sandbox, permissions) "sandbox: {" sandbox "}\npermissions: {agents: {" permissions "}}\n"
+#define RULES(rules)            P("roots: [/w, /o]", "a: {rules: [\n" rules "]}")
+#define LAST                    "{operations: [read], paths: [\"/w/**\", \"/o/**\"], mode: allow}"
+
+static const struct {
+	const char *text;
+	const char *name; /* NULL: nothing is found */
+	unsigned line;
+	const char *want;
+} rows[] = {
+	{ P("roots: [/w]", "a: allow"), NULL, 0, NULL },
+	{ P("commands: [git, sh]", "a: allow"), "shell", 1, "'sh' lets 'sh' start" },
+	{ P("commands: [/bin/bash]", "a: allow"), "shell", 1, "'bash' start" },
+	{ P("commands: [\"*\"]", "a: allow"), "shell", 1, "'sh' start" },
+	{ P("commands: [git, show]", "a: allow"), NULL, 0, NULL },
+	{ P("network: host", "a: {rules: []}"), "connect", 1, "agent 'a'" },
+	{ P("network: host", "a: {rules: [{operations: [connect], hosts: [\"*\"], mode: allow}]}"),
+	  NULL, 0, NULL },
+	{ P("network: host", "a: allow"), NULL, 0, NULL },
+	{ P("network: none", "a: {rules: []}"), NULL, 0, NULL },
+	{ P("roots: [/home/me/bin]", "a: allow"), "path", 1, "holds '/home/me/bin'" },
+	{ P("roots: [/home/me]", "a: allow"), "path", 1, "is run outside" },
+	{ P("roots: [{path: /home/me/bin, mode: ro}]", "a: allow"), NULL, 0, NULL },
+	{ P("roots: [/home/me/binary]", "a: allow"), NULL, 0, NULL },
+	{ P("roots: [/opt-agentbox]", "a: allow"), "binary", 1, "holds agentbox itself" },
+	{ P("roots: [/w]", "a: {rules: []}"), "unused", 1, "wider than policy" },
+	{ P("roots: [{path: /w, at: /v}]",
+	    "a: {allowed_actions: [read_file], allowed_roots: [/usr]}"),
+	  "unused", 1, "'/v'" },
+	{ P("roots: [/w]", "a: {allowed_actions: [read_file], allowed_roots: [/w]}"), NULL, 0,
+	  NULL },
+	{ P("roots: [/w]", "a: {allowed_actions: [read_file], allowed_roots: [/w, /x]}"), "outside",
+	  2, "'/x/**' is outside sandbox roots" },
+	{ P("roots: [/w]", "a: {allowed_actions: [read_file], allowed_roots: [/w, /usr/share]}"),
+	  NULL, 0, NULL },
+	{ P("base: {from: host, add: [/srv/t]}, roots: [/w]",
+	    "a: {allowed_actions: [read_file], allowed_roots: [/w, /srv/t/lib]}"),
+	  NULL, 0, NULL },
+	{ RULES("{operations: [read], paths: [\"/**/secrets\"], mode: interrupt},\n" LAST),
+	  "anchor", 3, "'/**/secrets' asks a person" },
+	{ RULES("{operations: [write], paths: [\"/w/**\"], mode: interrupt},\n" LAST), NULL, 0,
+	  NULL },
+	{ RULES("{operations: [write], paths: [\"/**\"], mode: interrupt},\n" LAST), NULL, 0,
+	  NULL },
+	{ RULES("{operations: [execute], commands: [\"git push *\"], mode: deny},\n"
+		"{operations: [execute], commands: [\"git *\"], mode: allow},\n" LAST),
+	  "advisory", 3, "'git push *'" },
+	{ RULES("{operations: [execute], commands: [\"git push *\"], mode: deny},\n" LAST), NULL, 0,
+	  NULL },
+	/* shadowed: the later rule's line, and the earlier's in the text */
+	{ RULES(LAST ",\n{operations: [read], paths: [/w/x], mode: deny}"), "shadowed", 4,
+	  "this deny rule is never reached: it is shadowed by the allow rule at line 3" },
+	{ RULES(LAST ",\n{operations: [read], paths: [\"/w/x/**\"], mode: interrupt}"), "shadowed",
+	  4, "this interrupt rule" },
+	{ RULES(LAST ",\n{operations: [read, write], paths: [\"/w/x/**\"], mode: interrupt}"), NULL,
+	  0, NULL },
+	{ RULES("{operations: [read], paths: [/w/x], mode: deny},\n" LAST), NULL, 0, NULL },
+	{ RULES(LAST ",\n{operations: [read], paths: [\"/**\"], mode: deny}"), NULL, 0, NULL },
+	{ RULES(LAST ",\n{operations: [execute], commands: [\"*\"], mode: allow},\n"
+		     "{operations: [execute], commands: [\"rm *\"], mode: allow}"),
+	  "shadowed", 5, "the allow rule at line 4" },
+	{ RULES(LAST ",\n{operations: [execute], commands: [\"rm *\"], mode: allow},\n"
+		     "{operations: [execute], commands: [\"rm -r *\", rm], mode: allow}"),
+	  "shadowed", 5, "the allow rule at line 4" },
+	{ RULES(LAST ",\n{operations: [execute], commands: [\"rm -r *\"], mode: allow},\n"
+		     "{operations: [execute], commands: [\"rm *\"], mode: allow}"),
+	  NULL, 0, NULL },
+	{ RULES(LAST ",\n{operations: [execute], commands: [\"rm *\"], mode: allow},\n"
+		     "{operations: [execute], commands: [\"/bin/rm *\"], mode: allow}"),
+	  NULL, 0, NULL },
+};
+
+static void test_row(struct tap *t, size_t i)
+{
+	static const struct lint_host host = { .path_env = "/usr/bin:/home/me/bin:/bin",
+					       .self = "/opt-agentbox/bin/agentbox" };
+	struct profile_source src = { .fd = -1, .cwd = "/", .uid = 1000, .gid = 1000 };
+	struct arena a = { 0 };
+	struct err err = { 0 };
+	const struct profile_text in = {
+		.name = "p.yaml", .dir = "/srv", .text = rows[i].text, .len = strlen(rows[i].text)
+	};
+	const struct profile *p = NULL;
+	lint_findings found = { 0 };
+	bool ok;
+
+	if (!tap_ok(t, profile_parse(&a, &src, &in, &p, &err) == 0, "row %zu loads", i)) {
+		printf("# %u:%u %s\n", err.line, err.col, err.msg);
+		arena_free(&a);
+		return;
+	}
+	lint_profile(&a, p, &host, &found);
+	ok = rows[i].name == NULL
+		     ? found.n == 0
+		     : found.n == 1 && strcmp(found.v[0].name, rows[i].name) == 0 &&
+			       found.v[0].pos.line == rows[i].line && found.v[0].pos.col > 0 &&
+			       strstr(found.v[0].text, rows[i].want) != NULL;
+	if (!tap_ok(t, ok, "row %zu: %s", i, rows[i].name == NULL ? "nothing" : rows[i].want)) {
+		for (size_t k = 0; k < found.n; k++)
+			printf("# %s %u:%u %s\n", found.v[k].name, found.v[k].pos.line,
+			       found.v[k].pos.col, found.v[k].text);
+	}
+	arena_free(&a);
+}
+
+int main(void)
+{
+	struct tap t = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		test_row(&t, i);
+	return tap_done(&t);
+}
