@@ -49,7 +49,7 @@ loads "$scratch/work/bad.yaml" -w "$scratch/work" &&
 
 "$agentbox" run --help >"$scratch/help"
 # shellcheck disable=SC2013
-for option in $(sed -n '/^## Commands/,/^## Building/p' README.md | grep -o -e '--[a-z][a-z-]*' | sort -u); do
+for option in $(sed -n '/^## Commands/,/^## Around/p' README.md | grep -o -e '--[a-z][a-z-]*' | sort -u); do
 	[ "$option" = --help ] || grep -q -e "$option\>" "$scratch/help" ||
 		fault "no such option of run: $option"
 done
