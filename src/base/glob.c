@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/glob.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -196,6 +197,28 @@ bool glob_reaches(const struct glob *g, const char *path)
 		p = next_component(p);
 	}
 	return *p == '\0';
+}
+
+bool glob_overlaps(const struct glob *g, const char *path)
+{
+	char above[PATH_MAX];
+	size_t len = strlen(path);
+
+	if (glob_reaches(g, path))
+		return true;
+	if (len >= sizeof(above))
+		return true;
+	memcpy(above, path, len + 1);
+	while (len > 1) {
+		while (len > 1 && above[--len] != '/')
+			;
+		above[len == 0 ? 1 : len] = '\0';
+		if (len <= 1)
+			above[1] = '\0';
+		if (glob_match(g, above))
+			return true;
+	}
+	return false;
 }
 
 bool glob_is_literal(const struct glob *g)

@@ -60,6 +60,9 @@ bool glob_covers(const struct glob *g, const char *path);
 /* glob_reaches() - it may match @path or something below it. May be wrong only in saying yes. */
 bool glob_reaches(const struct glob *g, const char *path);
 
+/* glob_overlaps() - it may match @path, something below it, or a directory above it. */
+bool glob_overlaps(const struct glob *g, const char *path);
+
 /* glob_is_literal(), glob_is_subtree() - PATH, and PATH followed by slash star star. */
 bool glob_is_literal(const struct glob *g);
 bool glob_is_subtree(const struct glob *g);

@@ -10,9 +10,9 @@
 #include "plan/compile.h"
 
 static const struct cli_option options[] = {
-	{ .id = CLI_PROFILE },   { .id = CLI_PROFILE_FD }, { .id = CLI_AGENT },
-	{ .id = CLI_WORKSPACE }, { .id = CLI_PARAM },      { .id = CLI_STATE },
-	{ .id = CLI_JSON },
+	{ .id = CLI_PROFILE },      { .id = CLI_PROFILE_FD }, { .id = CLI_AGENT },
+	{ .id = CLI_ON_BEHALF_OF }, { .id = CLI_CONTEXT },    { .id = CLI_WORKSPACE },
+	{ .id = CLI_PARAM },        { .id = CLI_STATE },      { .id = CLI_JSON },
 };
 
 struct check {
@@ -57,9 +57,9 @@ static bool trap_binds(enum policy_trap trap, bool write)
 }
 
 /* Would a run cover this? The same guards that the plan is made of: traps, what a trap that is a
- * link leads to, files of agentbox itself. */
+ * link leads to, files of agentbox itself. @below: or something in it, which goes with it. */
 static int find_guard(struct arena *a, const struct check *c, const char *path, bool write,
-		      bool *ret, struct err *err)
+		      bool below, bool *ret, struct err *err)
 {
 	const struct cli_context *ctx = &c->context;
 	const struct resolve_input in = {
@@ -71,6 +71,7 @@ static int find_guard(struct arena *a, const struct check *c, const char *path, 
 	};
 	struct resolved resolved = { 0 };
 	bool found = false;
+	bool in_it = false;
 
 	if (resolve_guards(a, &in, &resolved, err) != 0)
 		return -1;
@@ -80,8 +81,9 @@ static int find_guard(struct arena *a, const struct check *c, const char *path, 
 
 		if (path_covers(g->at, path))
 			found = g->kind == GUARD_HIDE || (g->kind == GUARD_FREEZE && write);
+		in_it = in_it || (below && path_covers(path, g->at));
 	}
-	*ret = *ret || found;
+	*ret = *ret || found || in_it;
 	return 0;
 }
 
@@ -107,7 +109,9 @@ static int check_path(struct arena *a, struct check *c, enum action action, stru
 	 * and then lies outside. */
 	if (inside)
 		rq.path = t.path;
-	if (inside && find_guard(a, c, t.path, write, &rq.control_plane, err) != 0) {
+	/* What is not known to be a plain file may hold more than itself. */
+	rq.path_below = action == ACTION_DELETE && !(r == VIEW_FOUND && S_ISREG(t.object.mode));
+	if (inside && find_guard(a, c, t.path, write, rq.path_below, &rq.control_plane, err) != 0) {
 		view_target_close(&t);
 		return -1;
 	}
@@ -161,8 +165,14 @@ static int check_command(struct arena *a, struct check *c, char *const *environ_
 
 static void check_host(struct check *c)
 {
-	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST };
+	struct host_target target;
+	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST, .host = &target };
+	const char *why = hostpat_target(c->words[0], &target);
 
+	if (why != NULL) {
+		deny(c, "policy", "invalid_host", why);
+		return;
+	}
 	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
 	if (c->decision.verdict == PROFILE_ALLOW &&
 	    c->context.profile->sandbox.network != PROFILE_NETWORK_HOST)
@@ -215,9 +225,16 @@ static int check_rc(const struct decision *d)
 
 static json_t *check_json(const struct check *c, const char *principal)
 {
+	const struct agent_asked *asked = &c->context.asked;
 	json_t *o = json_object();
 	json_t *resource = json_array();
 	json_t *chain = json_array();
+	json_t *labels = json_object();
+
+	for (size_t i = 0; i < asked->n_context; i++)
+		json_put(labels, asked->context[i].key, json_text(asked->context[i].value));
+	for (size_t i = 0; i < asked->n_on_behalf; i++)
+		(void)json_array_append_new(chain, json_text(asked->on_behalf[i]));
 
 	for (size_t i = 0; i < c->n_words; i++)
 		(void)json_array_append_new(resource, json_text(c->words[i]));
@@ -231,7 +248,7 @@ static json_t *check_json(const struct check *c, const char *principal)
 	} else {
 		json_put(o, "resource", resource);
 	}
-	json_put(o, "context", json_object());
+	json_put(o, "context", labels);
 	json_put(o, "delegation", chain);
 	json_put(o, "decision", json_text(verdicts[c->decision.verdict]));
 	json_put(o, "layer", json_text(c->decision.layer));

@@ -114,10 +114,13 @@ static int print_profile(struct lint_run *run, const struct profile *p, struct e
 }
 
 /* What only a run of that agent would find out. */
-static int check_agents(const struct profile *p, struct err *err)
+static int check_agents(struct arena *a, const struct profile *p, struct err *err)
 {
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
-		if (policy_enforceable(p, &p->permissions.agents.v[i], err) != 0)
+		const struct profile_agent *agent = &p->permissions.agents.v[i];
+
+		if (policy_enforceable(p, agent_alone(a, agent), err) != 0 ||
+		    policy_enforceable(p, agent_widest(a, agent), err) != 0)
 			return -1;
 	}
 	return 0;
@@ -135,7 +138,7 @@ static void lint_one(struct lint_run *run, const char *name, const struct lint_h
 	src.stand_in = !cli_has(run->parsed, OPT_HASHES);
 	if (cli_context_profile(&c, &src, &err) == 0) {
 		lint_profile(run->arena, c.profile, host, &found);
-		if (check_agents(c.profile, &err) == 0)
+		if (check_agents(run->arena, c.profile, &err) == 0)
 			(void)print_profile(run, c.profile, &err);
 	}
 	report(run, name, &err, &found);

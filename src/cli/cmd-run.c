@@ -35,6 +35,8 @@ static const struct cli_option options[] = {
 	{ .id = CLI_PROFILE },
 	{ .id = CLI_PROFILE_FD },
 	{ .id = CLI_AGENT },
+	{ .id = CLI_ON_BEHALF_OF },
+	{ .id = CLI_CONTEXT },
 	{ .id = CLI_WORKSPACE },
 	{ .id = CLI_PARAM },
 	{ OPT_INTERACTIVE, 'i', "interactive", CLI_ARG_NONE, NULL,
@@ -335,6 +337,16 @@ static int run_request(struct arena *a, struct run_args *args, struct prepared *
 	return run_prepared(a, args, prep, out, err);
 }
 
+/* Approvals are not kept in this version: the id is what the log has of the request. */
+static void say_verdict(const struct prepared *prep)
+{
+	if (prep->decision.verdict == PROFILE_INTERRUPT)
+		cli_say("waiting for approval: request %s: %s", prep->record.request_id,
+			prep->decision.reason);
+	else
+		cli_say("denied: %s", prep->decision.reason);
+}
+
 static int report(const struct run_args *args, const struct prepared *prep, struct outcome *out,
 		  int rc, struct err *err)
 {
@@ -362,7 +374,7 @@ static int report(const struct run_args *args, const struct prepared *prep, stru
 		r.rc = print_object(args->status_fd, o, "result", r.rc);
 	}
 	if (!err->set && prep->decided && prep->decision.verdict != PROFILE_ALLOW)
-		cli_say("denied: %s", prep->decision.reason);
+		say_verdict(prep);
 	/* A person, who has the profile; what else reads standard error may be who was denied. */
 	if (prep->decided && prep->context.agent == NULL && !args->quiet &&
 	    isatty(STDERR_FILENO) == 1)

@@ -89,6 +89,60 @@ static int collect_params(struct cli_context *c, const struct cli_source *src,
 	return 0;
 }
 
+static int label_add(struct cli_context *c, const char *text, struct profile_label *labels,
+		     size_t *n, struct err *err)
+{
+	const profile_names *keys = &c->profile->permissions.context;
+	size_t len = strcspn(text, "=");
+	const char *best = NULL, *key;
+	size_t distance = 0;
+	bool declared = false;
+
+	if (text[len] != '=' || len == 0)
+		return err_set(err, ERR_USAGE, 0, "--context '%s': write it as KEY=VALUE", text);
+	key = arena_strndup(c->arena, text, len);
+	for (size_t i = 0; i < keys->n; i++) {
+		declared = declared || strcmp(keys->v[i].name, key) == 0;
+		suggest_best(key, keys->v[i].name, &best, &distance);
+	}
+	if (!declared && best != NULL)
+		return err_set(err, ERR_USAGE, 0,
+			       "--context: the profile declares no '%s' (did you mean '%s'?)", key,
+			       best);
+	if (!declared)
+		return err_set(err, ERR_USAGE, 0,
+			       "--context: the profile declares no '%s': add it to "
+			       "permissions.context",
+			       key);
+	for (size_t i = 0; i < *n; i++) {
+		if (strcmp(labels[i].key, key) == 0)
+			return err_set(err, ERR_USAGE, 0, "--context: '%s' is given twice", key);
+	}
+	labels[(*n)++] = (struct profile_label){ key, text + len + 1 };
+	return 0;
+}
+
+/* Who asks, on whose behalf, with which labels. */
+static int collect_asked(struct cli_context *c, const struct cli_source *src, struct err *err)
+{
+	size_t max = src->parsed == NULL ? 0 : src->parsed->options.n;
+	const char **chain = arena_array(c->arena, max + 1, sizeof(*chain));
+	struct profile_label *labels = arena_array(c->arena, max + 1, sizeof(*labels));
+	struct agent_asked *asked = &c->asked;
+
+	*asked = (struct agent_asked){ .id = src->agent, .on_behalf = chain, .context = labels };
+	for (size_t i = 0; i < max; i++) {
+		const struct cli_given *g = &src->parsed->options.v[i];
+
+		if (g->id == CLI_ON_BEHALF_OF)
+			chain[asked->n_on_behalf++] = g->value;
+		if (g->id == CLI_CONTEXT &&
+		    label_add(c, g->value, labels, &asked->n_context, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int parse_fd(const char *text, int *ret, struct err *err)
 {
 	char *end;
@@ -182,12 +236,15 @@ static int load_profile(struct cli_context *c, const struct cli_source *src, str
 		return -1;
 	ps.cwd = caller->cwd == NULL ? "/" : caller->cwd;
 	ps.home = caller->home;
+	ps.instance = agent_instance(src->agent);
+	if (ps.instance != NULL && !profile_id_ok(ps.instance))
+		ps.instance = NULL; /* such an agent is unknown */
 	ps.uid = caller->uid;
 	ps.gid = caller->gid;
 	if (profile_load(c->arena, &ps, &c->profile, err) != 0 ||
 	    check_expected(c->profile, src->expect, err) != 0)
 		return -1;
-	return policy_validate(c->profile, err);
+	return policy_validate(c->arena, c->profile, err);
 }
 
 int cli_context_profile(struct cli_context *c, const struct cli_source *src, struct err *err)
@@ -202,8 +259,17 @@ int cli_context_load(struct cli_context *c, const struct cli_source *src, struct
 	if (check_named(src, err) != 0 || facts_caller(c->arena, &c->facts.caller, err) != 0 ||
 	    choose_state(c, src, err) != 0 || load_profile(c, src, err) != 0)
 		return -1;
-	c->agent = policy_identify(c->profile, src->agent, &c->identity);
+	if (collect_asked(c, src, err) != 0)
+		return -1;
+	c->agent = policy_identify(c->arena, c->profile, &c->asked, &c->identity);
 	return 0;
+}
+
+/* ID, or the ID of ID/INSTANCE. */
+static bool is_declared(const struct cli_context *c, const char *id)
+{
+	return profile_agent_find(c->profile, arena_strndup(c->arena, id, strcspn(id, "/"))) !=
+	       NULL;
 }
 
 const char *cli_agent_hint(const struct cli_context *c, const char *given)
@@ -212,6 +278,13 @@ const char *cli_agent_hint(const struct cli_context *c, const char *given)
 	const char *best = NULL, *ret;
 	size_t distance = 0;
 	STRBUF_AUTO ids = { 0 };
+
+	for (size_t i = 0; i < c->asked.n_on_behalf; i++) {
+		if (!is_declared(c, c->asked.on_behalf[i])) {
+			given = c->asked.on_behalf[i];
+			break;
+		}
+	}
 
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
 		const char *id = p->permissions.agents.v[i].id;
@@ -245,9 +318,9 @@ int cli_context_parse(struct cli_context *c, const char *text, struct err *err)
 	ps.uid = caller->uid;
 	ps.gid = caller->gid;
 	if (profile_parse(c->arena, &ps, &pt, &c->profile, err) != 0 ||
-	    policy_validate(c->profile, err) != 0)
+	    policy_validate(c->arena, c->profile, err) != 0)
 		return -1;
-	c->agent = policy_identify(c->profile, NULL, &c->identity);
+	c->agent = policy_identify(c->arena, c->profile, &c->asked, &c->identity);
 	return 0;
 }
 

@@ -11,8 +11,9 @@ struct cli_context {
 	const char *state_dir;
 	const char *default_state_dir; /* the caller's own, beside --state; or NULL */
 	const struct profile *profile;
-	const struct profile_agent *agent; /* NULL: *identity holds the denial */
+	const struct policy_agent *agent; /* NULL: *identity holds the denial */
 	struct decision identity;
+	struct agent_asked asked;   /* who asks, as given */
 	struct tree_access *access; /* one for each root, for the agent */
 	struct view view;
 	const char *self_at; /* show the running binary here, or NULL */
@@ -22,13 +23,14 @@ struct cli_context {
 struct cli_source {
 	const char *profile;    /* -p, or NULL */
 	const char *profile_fd; /* --profile-fd, or NULL */
-	const char *agent;
-	const char *workspace; /* -w, or NULL */
-	const char *state;     /* --state, or NULL */
-	bool state_optional;   /* the verb writes nothing: it can do without a state directory */
-	const char *expect;    /* --expect-sha256, or NULL */
-	bool stand_in;         /* the verb only looks at the profile: see struct profile_source */
-	const struct cli_parsed *parsed; /* holds each --param */
+	const char *agent;      /* -a, or NULL */
+	const char *workspace;  /* -w, or NULL */
+	const char *state;      /* --state, or NULL */
+	bool state_optional;    /* the verb writes nothing: it can do without a state directory */
+	const char *expect;     /* --expect-sha256, or NULL */
+	bool stand_in;          /* the verb only looks at the profile: see struct profile_source */
+	/* Holds each --param, --on-behalf-of and --context. */
+	const struct cli_parsed *parsed;
 };
 
 /* cli_source_of() - by the shared options; what only one command has is left for it to fill in. */

@@ -281,7 +281,7 @@ static bool load_policy(struct doctor *d, const struct cli_source *source)
 	}
 	check_add(d, "profile", DOCTOR_OK);
 	if (c->agent == NULL && source->agent == NULL && c->profile->permissions.agents.n > 1)
-		c->agent = &c->profile->permissions.agents.v[0];
+		c->agent = agent_alone(c->arena, &c->profile->permissions.agents.v[0]);
 	if (c->agent == NULL) {
 		err_set(&err, ERR_PROFILE, 0, "%s", c->identity.reason);
 		check_message(d, "agents", &err, cli_agent_hint(c, source->agent));
@@ -310,7 +310,7 @@ int doctor_examine(struct arena *a, const struct cli_source *source, char *const
 {
 	const struct prepare_input in = { .source = *source, .environ = env, .dry_run = true };
 	struct cli_context *c = &d->prep.context;
-	const struct profile_agent *agent = NULL;
+	const struct policy_agent *agent = NULL;
 	const struct profile *profile = NULL;
 
 	*d = (struct doctor){ .arena = a };

@@ -19,7 +19,8 @@ int record_begin(struct record *r, const struct cli_context *c, char *const *arg
 	unsigned char id[16];
 	json_t *list = json_array();
 
-	*r = (struct record){ .context = c, .agent_id = c->agent == NULL ? NULL : c->agent->id };
+	*r = (struct record){ .context = c,
+			      .agent_id = c->agent == NULL ? c->asked.id : c->agent->id };
 	if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id)) {
 		json_decref(list);
 		return err_set(err, ERR_HOST, errno, "getrandom");
@@ -44,15 +45,31 @@ static json_t *profile_json(const struct profile *p)
 	return o;
 }
 
+/* The labels are part of what was decided on. */
+static json_t *decision_extra(const struct cli_context *c)
+{
+	json_t *o = profile_json(c->profile);
+	json_t *labels = json_object();
+
+	for (size_t i = 0; i < c->asked.n_context; i++)
+		json_put(labels, c->asked.context[i].key, json_text(c->asked.context[i].value));
+	json_put(o, "context", labels);
+	return o;
+}
+
 static int append(struct record *r, const struct audit_record *what, struct err *err)
 {
-	const char *const chain[] = { r->agent_id };
+	const struct agent_asked *asked = &r->context->asked;
+	const char **chain = arena_array(r->context->arena, asked->n_on_behalf + 1, sizeof(*chain));
 	struct audit_record rec = *what;
 
+	for (size_t i = 0; i < asked->n_on_behalf; i++)
+		chain[i] = asked->on_behalf[i];
+	chain[asked->n_on_behalf] = r->agent_id;
 	rec.request_id = r->request_id;
 	rec.agent_id = r->agent_id;
 	rec.delegation = chain;
-	rec.n_delegation = r->agent_id == NULL ? 0 : 1;
+	rec.n_delegation = asked->n_on_behalf + (r->agent_id == NULL ? 0 : 1);
 	rec.action = action_name(ACTION_RUN_COMMAND);
 	rec.resource = r->resource;
 	if (audit_append(r->audit, &rec, 1, &r->head, err) != 0)
@@ -63,7 +80,7 @@ static int append(struct record *r, const struct audit_record *what, struct err 
 
 int record_decision(struct record *r, const struct decision *d, struct err *err)
 {
-	JSON_AUTO *extra = profile_json(r->context->profile);
+	JSON_AUTO *extra = decision_extra(r->context);
 	char rule[512] = "";
 	struct audit_record rec = {
 		.event = AUDIT_DECISION,

@@ -15,6 +15,11 @@ static const struct cli_option shared[CLI_OWN] = {
 			     "read the profile from descriptor N" },
 	[CLI_AGENT] = { CLI_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",
 			"who asks (implied when the profile declares one)" },
+	[CLI_ON_BEHALF_OF] = { CLI_ON_BEHALF_OF, 0, "on-behalf-of", CLI_ARG_REPEATED, "ID",
+			       "for whom the agent asks, the first principal first: only what all "
+			       "of them may" },
+	[CLI_CONTEXT] = { CLI_CONTEXT, 0, "context", CLI_ARG_REPEATED, "KEY=VALUE",
+			  "a label of the request, which rules may ask for" },
 	[CLI_WORKSPACE] = { CLI_WORKSPACE, 'w', "workspace", CLI_ARG_VALUE, "DIR",
 			    "same as --param workspace=DIR" },
 	[CLI_PARAM] = { CLI_PARAM, 0, "param", CLI_ARG_REPEATED, "NAME=VALUE",

@@ -53,7 +53,7 @@ static bool sandbox_grants(const struct profile_sandbox *s, const char *path, bo
 	return !write && base_holds(s, path);
 }
 
-static void decide_path(const struct profile *p, const struct profile_agent *agent,
+static void decide_path(const struct profile *p, const struct policy_agent *agent,
 			const struct profile_test *test, struct decision *ret)
 {
 	const char *path = test->words.v[0];
@@ -114,7 +114,7 @@ static bool listed(const struct profile_sandbox *s, const char *word)
 }
 
 static void decide_command(struct arena *a, const struct profile *p,
-			   const struct profile_agent *agent, const struct profile_test *test,
+			   const struct policy_agent *agent, const struct profile_test *test,
 			   struct decision *ret)
 {
 	struct programs programs = { .arena = a };
@@ -128,10 +128,16 @@ static void decide_command(struct arena *a, const struct profile *p,
 	for (size_t i = 0; i < test->words.n; i++)
 		argv[i] = arena_strdup(a, test->words.v[i]);
 	command.file = program_file(&programs, argv[0]);
-	for (size_t i = 0; i < agent->rules.n; i++) {
-		for (size_t k = 0; k < agent->rules.v[i].commands.n; k++)
+	for (size_t i = 0; i < agent->lists.n; i++) {
+		const struct agent_rules *list = &agent->lists.v[i];
+
+		for (size_t k = 0; k < list->commands.n; k++) {
+			const struct agent_row *row = &list->commands.v[k];
+			const struct profile_rule *rule = &list->rules.v[row->rule];
+
 			*array_push(a, &files) =
-				program_file(&programs, agent->rules.v[i].commands.v[k].words[0]);
+				program_file(&programs, rule->commands.v[row->item].words[0]);
+		}
 	}
 	command.pattern_files = files.v;
 	command.n_pattern_files = files.n;
@@ -144,11 +150,19 @@ static void decide_command(struct arena *a, const struct profile *p,
 		outside(ret, "none of the sandbox's commands");
 }
 
-static void decide_host(const struct profile *p, const struct profile_agent *agent,
-			struct decision *ret)
+static void decide_host(const struct profile *p, const struct policy_agent *agent,
+			const struct profile_test *test, struct decision *ret)
 {
-	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST };
+	struct host_target target;
+	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST, .host = &target };
+	const char *why = hostpat_target(test->words.v[0], &target);
 
+	if (why != NULL) {
+		*ret = (struct decision){ .layer = "policy",
+					  .code = "invalid_host",
+					  .reason = why };
+		return;
+	}
 	policy_decide(p, agent, &rq, ret);
 	if (ret->verdict == PROFILE_ALLOW && p->sandbox.network != PROFILE_NETWORK_HOST)
 		outside(ret, "the sandbox has no network");
@@ -157,7 +171,8 @@ static void decide_host(const struct profile *p, const struct profile_agent *age
 void cases_decide(struct arena *a, const struct profile *p, const struct profile_test *test,
 		  struct decision *ret)
 {
-	const struct profile_agent *agent = policy_identify(p, test->agent, ret);
+	const struct agent_asked asked = { .id = test->agent };
+	const struct policy_agent *agent = policy_identify(a, p, &asked, ret);
 
 	if (agent == NULL)
 		return;
@@ -170,7 +185,7 @@ void cases_decide(struct arena *a, const struct profile *p, const struct profile
 		decide_command(a, p, agent, test, ret);
 		return;
 	case OPERATION_CONNECT:
-		decide_host(p, agent, ret);
+		decide_host(p, agent, test, ret);
 		return;
 	case OPERATION_HOST:
 	case OPERATION_MAX:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "policy/decide.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -14,19 +15,14 @@ static void decision_set(struct decision *d, enum profile_verdict verdict, const
 	};
 }
 
-const struct profile_agent *policy_identify(const struct profile *p, const char *id,
-					    struct decision *ret)
+const struct policy_agent *policy_identify(struct arena *a, const struct profile *p,
+					   const struct agent_asked *asked, struct decision *ret)
 {
-	const struct profile_agent *agent = NULL;
+	const char *reason;
+	const struct policy_agent *agent = agent_find(a, p, asked, &reason);
 
-	if (id != NULL)
-		agent = profile_agent_find(p, id);
-	else if (p->permissions.agents.n == 1)
-		agent = &p->permissions.agents.v[0];
 	if (agent == NULL)
-		decision_set(ret, PROFILE_DENY, "identity", "identity",
-			     id != NULL ? "unknown agent"
-					: "no agent named and not exactly one declared");
+		decision_set(ret, PROFILE_DENY, "identity", "identity", reason);
 	return agent;
 }
 
@@ -95,53 +91,123 @@ static bool decide_floor(const struct profile *p, const struct request *rq, stru
 	return false;
 }
 
+/* The first rule of a list that matches, or NULL. */
+typedef const struct profile_rule *match_fn(const struct agent_rules *list,
+					    const struct request *rq);
+
 /* A mount cannot leave out the directory that it starts at: what is stricter about that alone
  * binds the whole tree, while an allow of it grants nothing below. */
-static bool rule_matches_paths(const struct profile_rule *rule, const struct request *rq)
-{
-	bool whole = rq->path_is_file || rule->mode != PROFILE_ALLOW;
-
-	for (size_t i = 0; i < rule->paths.n; i++) {
-		const struct profile_path *p = &rule->paths.v[i];
-
-		if (rq->kind == REQUEST_PATH ? glob_match(&p->glob, rq->path)
-					     : match_tree(p, rq->path, whole))
-			return true;
-	}
-	return false;
-}
-
-static bool rule_matches_command(const struct profile_rule *rule, size_t first_pattern,
-				 const struct request_command *c)
-{
-	bool lenient = rule->mode != PROFILE_ALLOW;
-
-	for (size_t i = 0; i < rule->commands.n; i++) {
-		size_t k = first_pattern + i;
-		const struct command_file *file =
-			k < c->n_pattern_files ? &c->pattern_files[k] : NULL;
-
-		if (match_command(&rule->commands.v[i], file, c, lenient))
-			return true;
-	}
-	return false;
-}
-
-static bool rule_matches(const struct profile_rule *rule, size_t first_pattern,
+static bool path_matches(const struct profile_rule *rule, const struct profile_path *p,
 			 const struct request *rq)
 {
-	if ((rule->actions & ACTION_BIT(rq->action)) == 0)
-		return false;
+	if (rq->kind == REQUEST_PATH)
+		return glob_match(&p->glob, rq->path);
+	return match_tree(p, rq->path, rq->path_is_file || rule->mode != PROFILE_ALLOW);
+}
+
+static const struct profile_rule *match_paths(const struct agent_rules *list,
+					      const struct request *rq)
+{
+	uint32_t hashes[PATH_MAX];
+	size_t len = strlen(rq->path);
+
+	if (len >= PATH_MAX)
+		return NULL;
+	agent_hashes(rq->path, len == 1 ? 0 : len, hashes);
+	for (size_t i = 0; i < list->paths.n; i++) {
+		const struct agent_row *row = &list->paths.v[i];
+		const struct profile_rule *rule;
+
+		if ((row->actions & ACTION_BIT(rq->action)) == 0 || row->len > len ||
+		    hashes[row->len] != row->hash)
+			continue;
+		rule = &list->rules.v[row->rule];
+		if (path_matches(rule, &rule->paths.v[row->item], rq))
+			return rule;
+	}
+	return NULL;
+}
+
+/* Deleting a directory needs an allow of all of it. What is stricter counts wherever it touches the
+ * directory, something below it or a directory above; and wherever it stands in the list, unless it
+ * begins at "/" as a catch-all does, which an allow before it answers. */
+static const struct profile_rule *match_below(const struct agent_rules *list,
+					      const struct request *rq)
+{
+	const struct profile_rule *allow = NULL;
+	const struct profile_rule *strict = NULL;
+
+	for (size_t i = 0; i < list->paths.n; i++) {
+		const struct agent_row *row = &list->paths.v[i];
+		const struct profile_rule *rule = &list->rules.v[row->rule];
+		const struct glob *g = &rule->paths.v[row->item].glob;
+
+		if ((row->actions & ACTION_BIT(rq->action)) == 0)
+			continue;
+		if (rule->mode == PROFILE_ALLOW) {
+			if (allow == NULL && glob_covers(g, rq->path))
+				allow = rule;
+		} else if ((allow == NULL || row->len > 0) && glob_overlaps(g, rq->path)) {
+			if (strict == NULL || rule->mode < strict->mode)
+				strict = rule;
+		}
+	}
+	return strict != NULL ? strict : allow;
+}
+
+static const struct profile_rule *match_commands(const struct agent_rules *list,
+						 const struct request *rq)
+{
+	const struct request_command *c = rq->command;
+	const char *name = path_basename(c->argv[0]);
+	uint32_t hash = agent_hash(name, strlen(name));
+
+	for (size_t i = 0; i < list->commands.n; i++) {
+		const struct agent_row *row = &list->commands.v[i];
+		const struct profile_rule *rule = &list->rules.v[row->rule];
+		const struct command_file *file =
+			row->number < c->n_pattern_files ? &c->pattern_files[row->number] : NULL;
+
+		if ((row->actions & ACTION_BIT(rq->action)) == 0)
+			continue;
+		if (row->any || match_command(&rule->commands.v[row->item], file, c,
+					      row->hash == hash, rule->mode != PROFILE_ALLOW))
+			return rule;
+	}
+	return NULL;
+}
+
+/* Anywhere at all: an allow must be of anywhere, what is stricter about any place is enough. */
+static const struct profile_rule *match_hosts(const struct agent_rules *list,
+					      const struct request *rq)
+{
+	for (size_t i = 0; i < list->hosts.n; i++) {
+		const struct agent_row *row = &list->hosts.v[i];
+		const struct profile_rule *rule = &list->rules.v[row->rule];
+
+		if ((row->actions & ACTION_BIT(rq->action)) == 0)
+			continue;
+		if (row->any ||
+		    (rq->host == NULL ? rule->mode != PROFILE_ALLOW
+				      : hostpat_match(&rule->hosts.v[row->item].pattern, rq->host)))
+			return rule;
+	}
+	return NULL;
+}
+
+static match_fn *match_of(const struct request *rq)
+{
 	switch (rq->kind) {
 	case REQUEST_PATH:
+		return rq->path_below ? match_below : match_paths;
 	case REQUEST_TREE:
-		return rule_matches_paths(rule, rq);
+		return match_paths;
 	case REQUEST_COMMAND:
-		return rule_matches_command(rule, first_pattern, rq->command);
+		return match_commands;
 	case REQUEST_HOST:
-		return rule->any_host;
+		break;
 	}
-	return false;
+	return match_hosts;
 }
 
 static const struct {
@@ -153,29 +219,31 @@ static const struct {
 	[PROFILE_ALLOW] = { "acl_allow", "allowed by a rule" },
 };
 
-void policy_decide(const struct profile *p, const struct profile_agent *agent,
+void policy_decide(const struct profile *p, const struct policy_agent *agent,
 		   const struct request *rq, struct decision *ret)
 {
-	size_t pattern = 0;
+	match_fn *match = match_of(rq);
 
 	if (decide_floor(p, rq, ret))
 		return;
-	for (size_t i = 0; i < agent->rules.n; i++) {
-		const struct profile_rule *rule = &agent->rules.v[i];
+	decision_set(ret, PROFILE_DENY, "policy", "acl_deny", "no matching rule");
+	for (size_t i = 0; i < agent->lists.n; i++) {
+		const struct profile_rule *rule = match(&agent->lists.v[i], rq);
 
-		if (rule_matches(rule, pattern, rq)) {
-			decision_set(ret, rule->mode, "policy", verdict_words[rule->mode].code,
-				     verdict_words[rule->mode].reason);
-			ret->has_rule = true;
-			ret->rule = rule->pos;
+		if (rule == NULL) {
+			decision_set(ret, PROFILE_DENY, "policy", "acl_deny", "no matching rule");
 			return;
 		}
-		pattern += rule->commands.n;
+		if (i > 0 && rule->mode >= ret->verdict)
+			continue;
+		decision_set(ret, rule->mode, "policy", verdict_words[rule->mode].code,
+			     verdict_words[rule->mode].reason);
+		ret->has_rule = true;
+		ret->rule = rule->pos;
 	}
-	decision_set(ret, PROFILE_DENY, "policy", "acl_deny", "no matching rule");
 }
 
-void policy_tree_access(const struct profile *p, const struct profile_agent *agent, const char *at,
+void policy_tree_access(const struct profile *p, const struct policy_agent *agent, const char *at,
 			bool is_file, struct tree_access *ret)
 {
 	static const struct {
@@ -207,7 +275,7 @@ void policy_tree_access(const struct profile *p, const struct profile_agent *age
 	}
 }
 
-void policy_root_access(const struct profile *p, const struct profile_agent *agent,
+void policy_root_access(const struct profile *p, const struct policy_agent *agent,
 			const struct profile_root *root, bool is_file, struct tree_access *ret)
 {
 	policy_tree_access(p, agent, root->at, is_file, ret);

@@ -8,6 +8,9 @@ static bool path_covered(const struct profile_path *earlier, const struct profil
 {
 	if (strcmp(earlier->text, later->text) == 0 && earlier->more == later->more)
 		return true;
+	/* Its glob stands for every instance, and it is about one. */
+	if (earlier->instance != NULL)
+		return false;
 	if (glob_is_literal(&later->glob))
 		return glob_match(&earlier->glob, later->glob.prefix);
 	return glob_covers(&earlier->glob, later->glob.prefix);
@@ -55,6 +58,22 @@ static bool commands_covered(const struct profile_rule *earlier, const struct pr
 	return true;
 }
 
+static bool hosts_covered(const struct profile_rule *earlier, const struct profile_rule *later)
+{
+	if (earlier->any_host)
+		return true;
+	for (size_t i = 0; i < later->hosts.n; i++) {
+		size_t k = 0;
+
+		while (k < earlier->hosts.n &&
+		       strcmp(earlier->hosts.v[k].text, later->hosts.v[i].text) != 0)
+			k++;
+		if (k == earlier->hosts.n)
+			return false;
+	}
+	return !later->any_host;
+}
+
 /* An allow is read more narrowly than what is stricter: of a command it wants name and file to
  * agree, and of a literal path it is the directory alone and not what is mounted with it. That
  * leaves something over for a later rule. */
@@ -75,8 +94,8 @@ static bool leaves_over(const struct profile_rule *earlier, const struct profile
 
 bool lint_rule_covers(const struct profile_rule *earlier, const struct profile_rule *later)
 {
-	if ((later->actions & ~earlier->actions) != 0 || (later->any_host && !earlier->any_host))
+	if ((later->actions & ~earlier->actions) != 0 || earlier->when.n > 0)
 		return false;
-	return paths_covered(earlier, later) && commands_covered(earlier, later) &&
-	       !leaves_over(earlier, later);
+	return hosts_covered(earlier, later) && paths_covered(earlier, later) &&
+	       commands_covered(earlier, later) && !leaves_over(earlier, later);
 }

@@ -48,8 +48,9 @@ static void check_shells(struct lint *l)
 	}
 }
 
-static bool may_connect(const struct lint *l, const struct profile_agent *agent)
+static bool may_connect(const struct lint *l, const struct profile_agent *declared)
 {
+	const struct policy_agent *agent = agent_widest(l->arena, declared);
 	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST };
 	struct decision d;
 
@@ -82,7 +83,8 @@ static bool is_written(const struct lint *l, const struct profile_root *root)
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
 		struct tree_access t;
 
-		policy_root_access(p, &p->permissions.agents.v[i], root, false, &t);
+		policy_root_access(p, agent_widest(l->arena, &p->permissions.agents.v[i]), root,
+				   false, &t);
 		if (t.write)
 			return true;
 	}
@@ -119,10 +121,12 @@ static bool is_read(const struct lint *l, const struct profile_root *root)
 	const struct profile *p = l->profile;
 
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
+		const struct policy_agent *agent =
+			agent_widest(l->arena, &p->permissions.agents.v[i]);
 		struct tree_access tree, file;
 
-		policy_root_access(p, &p->permissions.agents.v[i], root, false, &tree);
-		policy_root_access(p, &p->permissions.agents.v[i], root, true, &file);
+		policy_root_access(p, agent, root, false, &tree);
+		policy_root_access(p, agent, root, true, &file);
 		if (tree.read || file.read)
 			return true;
 	}

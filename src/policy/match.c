@@ -113,7 +113,7 @@ static bool match_words(const struct profile_command *pattern, char *const *argv
 }
 
 bool match_command(const struct profile_command *pattern, const struct command_file *pattern_file,
-		   const struct request_command *rq, bool lenient)
+		   const struct request_command *rq, bool maybe_name, bool lenient)
 {
 	const char *word = pattern->words[0];
 	bool same_name;
@@ -121,7 +121,9 @@ bool match_command(const struct profile_command *pattern, const struct command_f
 
 	if (pattern->n == 1 && strcmp(word, "*") == 0)
 		return true;
-	same_name = strcmp(path_basename(word), path_basename(rq->argv[0])) == 0;
+	if (!maybe_name && !lenient)
+		return false;
+	same_name = maybe_name && strcmp(path_basename(word), path_basename(rq->argv[0])) == 0;
 	same_file = pattern_file != NULL && pattern_file->found && rq->file.found &&
 		    file_id_same(&pattern_file->id, &rq->file.id);
 	/* A name alone may be another program, a file alone may be another tool of a multi-call

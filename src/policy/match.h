@@ -15,6 +15,6 @@ bool match_wildcards(const char *pattern, const char *text);
  * is enough. */
 bool match_tree(const struct profile_path *pattern, const char *path, bool whole);
 /* match_command() - @lenient: match when either name or file agree (deny, interrupt); an allow
- * needs both. */
+ * needs both. @maybe_name: the names may be the same, else they certainly are not. */
 bool match_command(const struct profile_command *pattern, const struct command_file *pattern_file,
-		   const struct request_command *rq, bool lenient);
+		   const struct request_command *rq, bool maybe_name, bool lenient);

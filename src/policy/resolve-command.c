@@ -135,23 +135,21 @@ static int check_outside(struct arena *a, const struct resolve_input *in, const 
 
 static void resolve_patterns(struct arena *a, const struct resolve_input *in, struct resolved *ret)
 {
-	const struct profile_agent *agent = in->agent;
-	size_t n = 0;
-	size_t k = 0;
+	ret->n_pattern_files = in->agent->n_commands;
+	ret->pattern_files = arena_array(a, ret->n_pattern_files, sizeof(*ret->pattern_files));
+	for (size_t i = 0; i < in->agent->lists.n; i++) {
+		const struct agent_rules *list = &in->agent->lists.v[i];
 
-	for (size_t i = 0; i < agent->rules.n; i++)
-		n += agent->rules.v[i].commands.n;
-	ret->pattern_files = arena_array(a, n, sizeof(*ret->pattern_files));
-	ret->n_pattern_files = n;
-	for (size_t i = 0; i < agent->rules.n; i++) {
-		for (size_t j = 0; j < agent->rules.v[i].commands.n; j++, k++) {
-			const struct profile_command *c = &agent->rules.v[i].commands.v[j];
+		for (size_t k = 0; k < list->commands.n; k++) {
+			const struct agent_row *row = &list->commands.v[k];
+			const struct profile_rule *rule = &list->rules.v[row->rule];
+			const char *word = rule->commands.v[row->item].words[0];
 			const char *canonical;
 			bool denied = false;
 
-			if (strcmp(c->words[0], "*") != 0)
-				(void)lookup(a, in, ret->workdir, c->words[0],
-					     &ret->pattern_files[k], &canonical, &denied);
+			if (strcmp(word, "*") != 0)
+				(void)lookup(a, in, ret->workdir, word,
+					     &ret->pattern_files[row->number], &canonical, &denied);
 		}
 	}
 }

@@ -69,7 +69,7 @@ struct resolved {
 
 struct resolve_input {
 	const struct profile *profile;
-	const struct profile_agent *agent;
+	const struct policy_agent *agent;
 	const struct facts *facts;
 	const struct view *view;
 	const struct tree_access *access; /* one for each of facts.roots */

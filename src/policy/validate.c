@@ -31,6 +31,12 @@ static bool path_is_enforced(const struct profile_sandbox *s, const struct profi
 static int rule_enforceable(const struct profile_sandbox *s, const struct profile_rule *rule,
 			    struct err *err)
 {
+	if (rule->hosts.n > 0)
+		return err_set_at(err, ERR_PROFILE, rule->pos.file, rule->pos.line, rule->pos.col,
+				  "host '%s': network by name is not part of this version, so that "
+				  "no command is run ('check' answers): write [\"*\"], or leave "
+				  "connect out",
+				  rule->hosts.v[0].text);
 	for (size_t i = 0; i < rule->paths.n; i++) {
 		const struct profile_path *path = &rule->paths.v[i];
 		const struct profile_root *root = NULL;
@@ -50,28 +56,37 @@ static int rule_enforceable(const struct profile_sandbox *s, const struct profil
 	return 0;
 }
 
-int policy_enforceable(const struct profile *p, const struct profile_agent *agent, struct err *err)
+int policy_enforceable(const struct profile *p, const struct policy_agent *agent, struct err *err)
 {
-	for (size_t i = 0; i < agent->rules.n; i++) {
-		if (rule_enforceable(&p->sandbox, &agent->rules.v[i], err) != 0)
-			return -1;
+	for (size_t i = 0; i < agent->lists.n; i++) {
+		const struct agent_rules *list = &agent->lists.v[i];
+
+		for (size_t k = 0; k < list->rules.n; k++) {
+			if (rule_enforceable(&p->sandbox, &list->rules.v[k], err) != 0)
+				return -1;
+		}
 	}
 	return 0;
 }
 
-static bool agent_runs_commands(const struct profile_agent *agent)
+static bool agent_runs_commands(const struct policy_agent *agent)
 {
-	for (size_t i = 0; i < agent->rules.n; i++) {
-		const struct profile_rule *r = &agent->rules.v[i];
+	for (size_t i = 0; i < agent->lists.n; i++) {
+		const struct agent_rules *list = &agent->lists.v[i];
+		bool runs = false;
 
-		if (r->mode == PROFILE_ALLOW && (r->actions & ACTION_BIT(ACTION_RUN_COMMAND)) != 0)
-			return true;
+		for (size_t k = 0; k < list->rules.n; k++)
+			runs = runs ||
+			       (list->rules.v[k].mode == PROFILE_ALLOW &&
+				(list->rules.v[k].actions & ACTION_BIT(ACTION_RUN_COMMAND)) != 0);
+		if (!runs)
+			return false;
 	}
-	return false;
+	return true;
 }
 
 /* A mount cannot be writable and unreadable at once. */
-static int agent_validate(const struct profile *p, const struct profile_agent *agent,
+static int agent_validate(const struct profile *p, const struct policy_agent *agent,
 			  struct err *err)
 {
 	if (!agent_runs_commands(agent))
@@ -122,12 +137,12 @@ static int grants_validate(const struct profile_sandbox *s, struct err *err)
 	return 0;
 }
 
-int policy_validate(const struct profile *p, struct err *err)
+int policy_validate(struct arena *a, const struct profile *p, struct err *err)
 {
 	if (grants_validate(&p->sandbox, err) != 0)
 		return -1;
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
-		if (agent_validate(p, &p->permissions.agents.v[i], err) != 0)
+		if (agent_validate(p, agent_alone(a, &p->permissions.agents.v[i]), err) != 0)
 			return -1;
 	}
 	return 0;

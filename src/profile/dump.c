@@ -208,7 +208,13 @@ static json_t *rule_json(const struct profile_rule *r)
 	json_t *actions = need(json_array());
 	json_t *paths = need(json_array());
 	json_t *commands = need(json_array());
+	json_t *hosts = need(json_array());
+	json_t *when = need(json_object());
 
+	for (size_t i = 0; i < r->when.n; i++)
+		json_put(when, r->when.v[i].key, json_text(r->when.v[i].value));
+	for (size_t i = 0; i < r->hosts.n; i++)
+		append(hosts, json_text(r->hosts.v[i].text));
 	for (size_t i = 0; i < ACTION_MAX; i++) {
 		if ((r->actions & ACTION_BIT(i)) != 0)
 			append(actions, json_text(action_name((enum action)i)));
@@ -229,6 +235,8 @@ static json_t *rule_json(const struct profile_rule *r)
 	json_put(o, "paths", paths);
 	json_put(o, "commands", commands);
 	json_put(o, "any_host", json_boolean(r->any_host));
+	json_put(o, "hosts", hosts);
+	json_put(o, "when", when);
 	json_put(o, "mode", json_text(verdict_words[r->mode]));
 	return o;
 }
@@ -246,10 +254,14 @@ json_t *profile_permissions_json(const struct profile *p)
 		for (size_t j = 0; j < agent->rules.n; j++)
 			append(rules, rule_json(&agent->rules.v[j]));
 		json_put(one, "allow_all", json_boolean(agent->allow_all));
+		json_put(one, "parent",
+			 json_text(agent->parent == NULL ? NULL : agent->parent->id));
+		json_put(one, "inherits", json_boolean(agent->inherits));
 		json_put(one, "rules", rules);
 		json_put(agents, agent->id, one);
 	}
 	json_put(o, "default_deny", json_true());
+	json_put(o, "context", names_json(p->permissions.context.v, p->permissions.context.n));
 	json_put(o, "agents", agents);
 	return o;
 }

@@ -169,6 +169,11 @@ void param_predeclare(struct schema_ctx *c)
 	*array_push(c->a, &c->params.values) =
 		(struct param_value){ .name = "uid",
 				      .value = arena_printf(c->a, "%u", (unsigned)c->src->uid) };
+	*array_push(c->a, &c->params.values) =
+		(struct param_value){ .name = "instance",
+				      .value = c->src->instance == NULL && c->src->stand_in
+						       ? "instance"
+						       : c->src->instance };
 }
 
 static const struct param_value *param_find(const struct schema_ctx *c, const char *name,
@@ -224,11 +229,21 @@ int param_given_check(struct schema_ctx *c)
 	return 0;
 }
 
-typedef void value_add_fn(struct strbuf *sb, const char *value);
-
-static int expand_one(struct schema_ctx *c, const struct yaml_node *n, const char *name, size_t len,
-		      value_add_fn *add, struct strbuf *sb)
+static int no_value(struct schema_ctx *c, const struct yaml_node *n, const struct param_value *v)
 {
+	if (strcmp(v->name, "instance") == 0)
+		return schema_fail(c, n,
+				   "${instance} has no value: give the agent as ID/INSTANCE (-a)");
+	return schema_fail(c, n, "${%s} has no value: give --param %s=..., or a default", v->name,
+			   v->name);
+}
+
+/* @pattern: the text is one of a path, in which a value stands for itself; that of an instance is
+ * put in for each agent that asks (PROFILE_INSTANCE_MARK). */
+static int expand_one(struct schema_ctx *c, const struct yaml_node *n, const char *name, size_t len,
+		      bool pattern, struct strbuf *sb)
+{
+	static const char mark[] = { PROFILE_INSTANCE_MARK, '\0' };
 	const struct param_value *v = param_find(c, name, len);
 
 	if (v == NULL) {
@@ -240,15 +255,19 @@ static int expand_one(struct schema_ctx *c, const struct yaml_node *n, const cha
 					   best);
 		return schema_fail(c, n, "undeclared ${%.80s}: add it under 'params'", word);
 	}
-	if (v->value == NULL)
-		return schema_fail(c, n, "${%s} has no value: give --param %s=..., or a default",
-				   v->name, v->name);
-	add(sb, v->value);
+	if (pattern && strcmp(v->name, "instance") == 0)
+		strbuf_puts(sb, mark);
+	else if (v->value == NULL)
+		return no_value(c, n, v);
+	else if (pattern)
+		glob_escape(sb, v->value);
+	else
+		strbuf_puts(sb, v->value);
 	return 0;
 }
 
 static int expand(struct schema_ctx *c, const char *key, const struct yaml_node *n,
-		  const char *text, value_add_fn *add, const char **ret)
+		  const char *text, bool pattern, const char **ret)
 {
 	STRBUF_AUTO sb = { 0 };
 	const char *at = strstr(text, "${");
@@ -263,7 +282,7 @@ static int expand(struct schema_ctx *c, const char *key, const struct yaml_node 
 		if (at[2 + len] == '\0')
 			return schema_fail(c, n, "'%s': '${' without '}'", key);
 		strbuf_add(&sb, text, (size_t)(at - text));
-		if (expand_one(c, n, at + 2, len, add, &sb) != 0)
+		if (expand_one(c, n, at + 2, len, pattern, &sb) != 0)
 			return -1;
 		/* A bound for what a short text can grow to by naming a long value often. */
 		if (sb.len > EXPANDED_MAX)
@@ -278,11 +297,11 @@ static int expand(struct schema_ctx *c, const char *key, const struct yaml_node 
 int param_expand(struct schema_ctx *c, const char *key, const struct yaml_node *n, const char *text,
 		 const char **ret)
 {
-	return expand(c, key, n, text, strbuf_puts, ret);
+	return expand(c, key, n, text, false, ret);
 }
 
 int param_expand_glob(struct schema_ctx *c, const char *key, const struct yaml_node *n,
 		      const char *text, const char **ret)
 {
-	return expand(c, key, n, text, glob_escape, ret);
+	return expand(c, key, n, text, true, ret);
 }

@@ -30,13 +30,14 @@ extern const struct schema_map param_map;
 /* param_given_check() - after the block was read: everything given was declared. */
 MUST_CHECK int param_given_check(struct schema_ctx *c);
 
-/* param_predeclare() - home and uid. Before the params block is read. */
+/* param_predeclare() - home, uid and instance. Before the params block is read. */
 void param_predeclare(struct schema_ctx *c);
 
 /* param_expand() - the text of a scalar with each ${name} replaced once: what a value
  * holds is literal. @text is the node's text or a part of it. */
 MUST_CHECK int param_expand(struct schema_ctx *c, const char *key, const struct yaml_node *n,
 			    const char *text, const char **ret);
-/* param_expand_glob() - the same in a path pattern, where a value stands for itself. */
+/* param_expand_glob() - the same in a path pattern, where a value stands for itself;
+ * PROFILE_INSTANCE_MARK for ${instance}. */
 MUST_CHECK int param_expand_glob(struct schema_ctx *c, const char *key, const struct yaml_node *n,
 				 const char *text, const char **ret);

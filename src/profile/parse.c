@@ -150,3 +150,11 @@ const struct profile_agent *profile_agent_find(const struct profile *p, const ch
 	}
 	return NULL;
 }
+
+bool profile_id_ok(const char *id)
+{
+	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+	return n > 0 && n <= PROFILE_ID_MAX && id[n] == '\0' && strcmp(id, ".") != 0 &&
+	       strcmp(id, "..") != 0;
+}

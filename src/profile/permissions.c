@@ -4,12 +4,12 @@
 #include "base/suggest.h"
 #include "profile/block.h"
 
-#define ID_MAX 64
-
 enum model { MODEL_ANY = 0, MODEL_RULES, MODEL_LIST_ACL };
 
 struct agent_text {
+	const struct yaml_pair *roles;
 	const struct yaml_pair *rules;
+	const struct yaml_pair *parent;
 	const struct yaml_pair *actions;
 	const struct yaml_pair *roots;
 };
@@ -17,6 +17,7 @@ struct agent_text {
 /* The block while it is read: the model is only needed to check the agents. */
 struct permissions_text {
 	enum model model;
+	const struct yaml_node *roles; /* a map, or NULL */
 	struct profile_permissions *out;
 };
 
@@ -48,6 +49,17 @@ static const struct schema_row agent_rows[] = {
 	  .sub = &block_rule_map,
 	  .type = "list of rules",
 	  .help = "first match wins; nothing matched: denied" },
+	{ .key = "roles",
+	  .parse = schema_parse_pair,
+	  .offset = offsetof(struct agent_text, roles),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of roles",
+	  .help = "whose rules come after its own, in this order" },
+	{ .key = "parent",
+	  .parse = schema_parse_pair,
+	  .offset = offsetof(struct agent_text, parent),
+	  .type = "an agent's id",
+	  .help = "whose rules it has unless it has its own, and whose rights it never exceeds" },
 	{ .key = "allowed_actions",
 	  .parse = schema_parse_pair,
 	  .offset = offsetof(struct agent_text, actions),
@@ -62,6 +74,18 @@ static const struct schema_row agent_rows[] = {
 	  .help = "list_acl: where it may be done, with all below" },
 };
 static const struct schema_map agent_map = SCHEMA_MAP("an agent", agent_rows);
+
+static const struct schema_row role_rows[] = {
+	{ .key = "rules",
+	  .parse = schema_parse_pair,
+	  .offset = offsetof(struct agent_text, rules),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .sub = &block_rule_map,
+	  .type = "list of rules",
+	  .required = "a role needs 'rules'",
+	  .help = "for every agent that has the role" },
+};
+static const struct schema_map role_map = SCHEMA_MAP("a role", role_rows);
 
 static int action_add(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
 {
@@ -143,32 +167,78 @@ static void agent_allow_all(struct schema_ctx *c, struct profile_agent *agent)
 static int agent_check_model(struct schema_ctx *c, enum model model, const struct agent_text *t)
 {
 	const struct yaml_pair *lists = t->actions != NULL ? t->actions : t->roots;
+	const struct yaml_pair *rules = t->rules != NULL ? t->rules : t->roles;
 
-	if (t->rules != NULL && lists != NULL)
+	if (rules != NULL && lists != NULL)
 		return schema_fail(c, lists->key,
-				   "'%s' beside 'rules' (line %u): one model for each agent",
-				   lists->key->text, t->rules->key->line);
+				   "'%s' beside '%s' (line %u): one model for each agent",
+				   lists->key->text, rules->key->text, rules->key->line);
 	if (model == MODEL_RULES && lists != NULL)
 		return schema_fail(c, lists->key, "'%s' needs 'policy_model: list_acl'",
 				   lists->key->text);
-	if (model == MODEL_LIST_ACL && t->rules != NULL)
-		return schema_fail(c, t->rules->key, "'rules' needs 'policy_model: rules'");
+	if (model == MODEL_LIST_ACL && rules != NULL)
+		return schema_fail(c, rules->key, "'%s' needs 'policy_model: rules'",
+				   rules->key->text);
 	return 0;
 }
 
-static int agent_build(struct schema_ctx *c, enum model model, const struct yaml_pair *p,
-		       struct profile_agent *agent)
+/* What an agent is read with. */
+struct agent_build {
+	const struct permissions_text *block;
+	struct profile_agent *agent;
+};
+
+static int role_use(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
+{
+	struct agent_build *b = out;
+	const struct yaml_node *roles = b->block->roles;
+	struct agent_text t = { 0 };
+	const char *best = NULL;
+	size_t distance = 0;
+	const char *s;
+
+	if (schema_scalar(c, key, n, &s) != 0)
+		return -1;
+	for (size_t i = 0; roles != NULL && i < roles->n; i++) {
+		if (strcmp(roles->pairs[i].key->text, s) == 0)
+			return schema_walk(c, &role_map, roles->pairs[i].value, &t) != 0
+				       ? -1
+				       : schema_each(c, t.rules, rule_add, b->agent);
+		suggest_best(s, roles->pairs[i].key->text, &best, &distance);
+	}
+	if (best != NULL)
+		return schema_fail(c, n, "unknown role '%.80s' (did you mean '%s'?)", s, best);
+	return schema_fail(c, n, "unknown role '%.80s': add it under permissions.roles", s);
+}
+
+static int agent_read(struct schema_ctx *c, const struct agent_text *t, struct agent_build *b)
+{
+	struct profile_agent *agent = b->agent;
+	bool lists = t->actions != NULL || t->roots != NULL;
+
+	if (agent_check_model(c, b->block->model, t) != 0)
+		return -1;
+	agent->inherits = t->parent != NULL && !lists && t->rules == NULL && t->roles == NULL;
+	if (t->rules != NULL && schema_each(c, t->rules, rule_add, agent) != 0)
+		return -1;
+	if (t->roles != NULL && schema_each(c, t->roles, role_use, b) != 0)
+		return -1;
+	return lists ? agent_from_lists(c, t, agent) : 0;
+}
+
+static int agent_build(struct schema_ctx *c, const struct permissions_text *block,
+		       const struct yaml_pair *p, struct profile_agent *agent)
 {
 	const char *id = p->key->text;
 	const struct yaml_node *v = p->value;
+	struct agent_build b = { .block = block, .agent = agent };
 	struct agent_text t = { 0 };
-	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
-	if (id[n] != '\0' || n == 0 || n > ID_MAX || strcmp(id, ".") == 0 || strcmp(id, "..") == 0)
+	if (!profile_id_ok(id))
 		return schema_fail(c, p->key,
 				   "agent '%.80s': an id is 1 to %d letters, digits, '.', '_' and "
 				   "'-'",
-				   id, ID_MAX);
+				   id, PROFILE_ID_MAX);
 	agent->id = id;
 	agent->pos = schema_pos(c, p->key);
 	if (v->kind == YAML_SCALAR && v->plain && strcmp(v->text, "allow") == 0) {
@@ -181,11 +251,56 @@ static int agent_build(struct schema_ctx *c, enum model model, const struct yaml
 			"agent '%s' must be the word allow, or a map with rules, or a map "
 			"with allowed_actions and allowed_roots, not %s",
 			id, schema_got(c, v));
-	if (schema_walk(c, &agent_map, v, &t) != 0 || agent_check_model(c, model, &t) != 0)
+	if (schema_walk(c, &agent_map, v, &t) != 0)
 		return -1;
-	if (t.rules != NULL)
-		return schema_each(c, t.rules, rule_add, agent);
-	return t.actions != NULL || t.roots != NULL ? agent_from_lists(c, &t, agent) : 0;
+	return agent_read(c, &t, &b);
+}
+
+static const struct profile_agent *agent_in(const struct profile_permissions *p, const char *id)
+{
+	for (size_t i = 0; i < p->agents.n; i++) {
+		if (strcmp(p->agents.v[i].id, id) == 0)
+			return &p->agents.v[i];
+	}
+	return NULL;
+}
+
+static int parent_find(struct schema_ctx *c, const struct profile_permissions *p,
+		       const struct yaml_node *agent, const struct profile_agent **ret)
+{
+	const struct yaml_node *n = agent->kind == YAML_MAP ? yaml_get(agent, "parent") : NULL;
+	const char *id;
+
+	if (n == NULL)
+		return 0;
+	if (schema_scalar(c, "parent", n, &id) != 0)
+		return -1;
+	*ret = agent_in(p, id);
+	if (*ret == NULL)
+		return schema_fail(c, n, "'parent': no agent '%.80s' is declared", id);
+	return 0;
+}
+
+/* After all of them were read: where they lie is settled. */
+static int parents_read(struct schema_ctx *c, const struct profile_permissions *p,
+			const struct yaml_node *agents)
+{
+	for (size_t i = 0; i < p->agents.n; i++) {
+		if (parent_find(c, p, agents->pairs[i].value, &p->agents.v[i].parent) != 0)
+			return -1;
+	}
+	for (size_t i = 0; i < p->agents.n; i++) {
+		const struct profile_agent *up = &p->agents.v[i];
+
+		for (size_t n = 0; up != NULL; up = up->parent) {
+			if (n++ > PROFILE_PARENTS_MAX)
+				return schema_fail(c, agents->pairs[i].key,
+						   "agent '%s' has more than %d parents above it, "
+						   "or is above itself",
+						   p->agents.v[i].id, PROFILE_PARENTS_MAX);
+		}
+	}
+	return 0;
 }
 
 static int parse_agents(struct schema_ctx *c, const struct schema_row *row,
@@ -198,8 +313,55 @@ static int parse_agents(struct schema_ctx *c, const struct schema_row *row,
 		return schema_fail(c, p->value, "'agents' must be a map of ids, not %s",
 				   schema_got(c, p->value));
 	for (size_t i = 0; i < p->value->n; i++) {
-		if (agent_build(c, t->model, &p->value->pairs[i],
-				array_push(c->a, &t->out->agents)) != 0)
+		if (agent_build(c, t, &p->value->pairs[i], array_push(c->a, &t->out->agents)) != 0)
+			return -1;
+	}
+	return parents_read(c, t->out, p->value);
+}
+
+static int context_add(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
+{
+	profile_names *keys = out;
+	const char *s;
+
+	if (schema_scalar(c, key, n, &s) != 0)
+		return -1;
+	if (!profile_id_ok(s))
+		return schema_fail(c, n,
+				   "'%s': '%.80s': a key is 1 to %d letters, digits, '.', '_' and "
+				   "'-'",
+				   key, s, PROFILE_ID_MAX);
+	*array_push(c->a, keys) = (struct profile_name){ .name = s, .pos = schema_pos(c, n) };
+	return 0;
+}
+
+static int parse_context(struct schema_ctx *c, const struct schema_row *row,
+			 const struct yaml_pair *p, void *field)
+{
+	struct permissions_text *t = field;
+
+	(void)row;
+	c->context = &t->out->context;
+	return schema_each(c, p, context_add, &t->out->context);
+}
+
+/* Each is read once here, so that one that nobody has is looked at too. */
+static int parse_roles(struct schema_ctx *c, const struct schema_row *row,
+		       const struct yaml_pair *p, void *field)
+{
+	struct permissions_text *t = field;
+
+	(void)row;
+	if (p->value->kind != YAML_MAP)
+		return schema_fail(c, p->value, "'roles' must be a map of names, not %s",
+				   schema_got(c, p->value));
+	t->roles = p->value;
+	for (size_t i = 0; i < p->value->n; i++) {
+		struct agent_text role = { 0 };
+		struct profile_agent unused = { 0 };
+
+		if (schema_walk(c, &role_map, p->value->pairs[i].value, &role) != 0 ||
+		    schema_each(c, role.rules, rule_add, &unused) != 0)
 			return -1;
 	}
 	return 0;
@@ -236,6 +398,17 @@ static const struct schema_row rows[] = {
 	  .words = models,
 	  .type = "word",
 	  .help = "how all agents are written (default: each as it likes)" },
+	{ .key = "context",
+	  .parse = parse_context,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of keys",
+	  .help = "which labels --context may set and rules may ask for" },
+	{ .key = "roles",
+	  .parse = parse_roles,
+	  .shape = SCHEMA_SHAPE_NAMED,
+	  .sub = &role_map,
+	  .type = "map",
+	  .help = "groups of rules that agents can have; never an identity" },
 	{ .key = "agents",
 	  .parse = parse_agents,
 	  .shape = SCHEMA_SHAPE_NAMED,

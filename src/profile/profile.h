@@ -13,12 +13,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/glob.h"
 #include "codec/sha256.h"
 #include "filter/filter.h"
-#include "profile/action.h"
 #include "profile/identity.h"
 #include "profile/limit.h"
+#include "profile/permissions.h"
 #include "profile/pos.h"
 #include "profile/source.h"
 
@@ -46,11 +45,6 @@ struct profile_trap {
 struct profile_env {
 	const char *name;
 	const char *value;
-	struct profile_pos pos;
-};
-
-struct profile_name {
-	const char *name;
 	struct profile_pos pos;
 };
 
@@ -92,7 +86,6 @@ enum profile_preset {
 };
 
 typedef ARRAY_OF(struct profile_trap) profile_traps;
-typedef ARRAY_OF(struct profile_name) profile_names;
 
 struct profile_sandbox {
 	enum profile_base base;
@@ -132,57 +125,6 @@ struct profile_sandbox {
 	unsigned require; /* enum profile_require */
 	struct profile_pos require_pos;
 	unsigned degrade; /* enum profile_degrade */
-	struct profile_pos pos;
-};
-
-enum profile_verdict {
-	PROFILE_DENY = 0,
-	PROFILE_INTERRUPT,
-	PROFILE_ALLOW,
-};
-
-/* A path pattern of a rule; one with {...} is one entry for each pattern that it stands for. */
-struct profile_path {
-	const char *text; /* as written, after ${...}: what a value holds is escaped there */
-	bool more;        /* a further entry of the text before */
-	struct glob glob;
-};
-
-/* A command pattern: words; the last may be "*", for any further arguments. */
-struct profile_command {
-	const char *text;
-	const char **words;
-	size_t n;
-};
-
-struct profile_rule {
-	action_set actions;
-	ARRAY_OF(struct profile_path) paths;
-	ARRAY_OF(struct profile_command) commands;
-	bool any_host; /* hosts: ["*"], the only list there is until egress */
-	enum profile_verdict mode;
-	struct profile_pos pos;
-};
-
-struct profile_agent {
-	const char *id;
-	ARRAY_OF(struct profile_rule) rules; /* first match wins; nothing matched: deny */
-	bool allow_all; /* the short form `ID: allow` (its one rule is in rules) */
-	struct profile_pos pos;
-};
-
-struct profile_permissions {
-	ARRAY_OF(struct profile_agent) agents;
-	struct profile_pos pos;
-};
-
-/* What the profile says must be decided, for `agentbox test`. */
-struct profile_test {
-	const char *agent; /* NULL: the only one */
-	enum action action;
-	ARRAY_OF(const char *) words; /* a path, a host, or a command and its arguments */
-	enum profile_verdict decision;
-	const char *code; /* NULL: any */
 	struct profile_pos pos;
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/strbuf.h"
 #include "base/suggest.h"
 #include "profile/block.h"
 
@@ -11,6 +12,7 @@ struct rule_text {
 	const struct yaml_pair *paths;
 	const struct yaml_pair *commands;
 	const struct yaml_pair *hosts;
+	const struct yaml_pair *when;
 	enum profile_verdict mode;
 };
 
@@ -44,7 +46,14 @@ static const struct schema_row rows[] = {
 	  .offset = offsetof(struct rule_text, hosts),
 	  .shape = SCHEMA_SHAPE_LIST,
 	  .type = "list of hosts",
-	  .help = "for connect: [\"*\"], whatever the sandbox allows" },
+	  .help = "for connect: [\"*\"], whatever the sandbox allows, or HOST:PORT and "
+		  "*.SUFFIX:PORT" },
+	{ .key = "when",
+	  .parse = schema_parse_pair,
+	  .offset = offsetof(struct rule_text, when),
+	  .shape = SCHEMA_SHAPE_NAMED,
+	  .type = "map of labels",
+	  .help = "only for requests with these labels (--context)" },
 	{ .key = "mode",
 	  .parse = schema_parse_word,
 	  .offset = offsetof(struct rule_text, mode),
@@ -94,6 +103,36 @@ static bool has_dotdot(const char *s)
 	return false;
 }
 
+/* Every instance: a name, or a part of one. */
+static const char *any_instance(struct arena *a, const char *pattern)
+{
+	STRBUF_AUTO sb = { 0 };
+
+	for (; *pattern != '\0'; pattern++) {
+		if (*pattern == PROFILE_INSTANCE_MARK)
+			strbuf_puts(&sb, "?*");
+		else
+			strbuf_add(&sb, pattern, 1);
+	}
+	return arena_strdup(a, strbuf_str(&sb));
+}
+
+/* As it was written. */
+static const char *show_instance(struct arena *a, const char *text)
+{
+	STRBUF_AUTO sb = { 0 };
+
+	if (strchr(text, PROFILE_INSTANCE_MARK) == NULL)
+		return text;
+	for (; *text != '\0'; text++) {
+		if (*text == PROFILE_INSTANCE_MARK)
+			strbuf_puts(&sb, "${instance}");
+		else
+			strbuf_add(&sb, text, 1);
+	}
+	return arena_strdup(a, strbuf_str(&sb));
+}
+
 /* One pattern without {...}. */
 static int pattern_add(struct schema_ctx *c, const char *key, const struct yaml_node *item,
 		       const char *pattern, struct profile_path p, struct profile_rule *rule)
@@ -101,16 +140,22 @@ static int pattern_add(struct schema_ctx *c, const char *key, const struct yaml_
 	const char *why;
 
 	if (pattern[0] != '/')
-		return schema_fail(c, item, "'%s': '%.200s' must start with '/'", key, pattern);
+		return schema_fail(c, item, "'%s': '%.200s' must start with '/'", key, p.text);
 	if (has_dotdot(pattern))
-		return schema_fail(c, item, "'%s': write '%.200s' without '..'", key, pattern);
+		return schema_fail(c, item, "'%s': write '%.200s' without '..'", key, p.text);
 	if (!path_is_canonical(pattern))
 		return schema_fail(c, item,
 				   "'%s': write '%.200s' without '.', '//' and a slash at the end",
-				   key, pattern);
+				   key, p.text);
+	if (strchr(pattern, PROFILE_INSTANCE_MARK) != NULL) {
+		p.instance = pattern;
+		pattern = any_instance(c->a, pattern);
+	}
 	why = glob_compile(c->a, pattern, &p.glob);
+	if (why == NULL && p.instance != NULL && strchr(pattern, '[') != NULL)
+		why = "${instance} and [...] do not go together in one pattern";
 	if (why != NULL)
-		return schema_fail(c, item, "'%s': '%.200s': %s", key, pattern, why);
+		return schema_fail(c, item, "'%s': '%.200s': %s", key, p.text, why);
 	*array_push(c->a, &rule->paths) = p;
 	return 0;
 }
@@ -127,8 +172,7 @@ int block_rule_path(struct schema_ctx *c, const char *key, const struct yaml_nod
 {
 	struct profile_path p = { 0 };
 	glob_texts patterns = { 0 };
-	const char *why;
-	const char *s;
+	const char *text, *why, *s;
 
 	if (schema_scalar_raw(c, key, item, &s) != 0)
 		return -1;
@@ -139,14 +183,15 @@ int block_rule_path(struct schema_ctx *c, const char *key, const struct yaml_nod
 				   key, s);
 	if (s[strcspn(s, "\t\r\n")] != '\0')
 		return schema_fail(c, item, "'%s' holds a tab or a line break", key);
-	if (param_expand_glob(c, key, item, s, &p.text) != 0)
+	if (param_expand_glob(c, key, item, s, &text) != 0)
 		return -1;
 	/* A value that is "/" before a slash. */
-	if (s[0] != '/' && strncmp(p.text, "//", 2) == 0)
-		p.text++;
-	if (subtree && !ends_deep(p.text))
-		p.text = path_join(c->a, p.text, "**");
-	why = glob_expand(c->a, p.text, &patterns);
+	if (s[0] != '/' && strncmp(text, "//", 2) == 0)
+		text++;
+	if (subtree && !ends_deep(text))
+		text = path_join(c->a, text, "**");
+	p.text = show_instance(c->a, text);
+	why = glob_expand(c->a, text, &patterns);
 	if (why != NULL)
 		return schema_fail(c, item, "'%s': '%.200s': %s", key, p.text, why);
 	for (size_t i = 0; i < patterns.n; i++) {
@@ -215,17 +260,57 @@ static int command_add(struct schema_ctx *c, const char *key, const struct yaml_
 	return 0;
 }
 
-static int hosts_read(struct schema_ctx *c, const struct yaml_pair *p, struct profile_rule *rule)
+static int host_add(struct schema_ctx *c, const char *key, const struct yaml_node *item, void *out)
 {
-	const struct yaml_node *l = p->value;
+	struct profile_rule *rule = out;
+	struct profile_host host = { 0 };
+	const char *why;
 
-	if (l->kind != YAML_LIST)
-		return schema_fail(c, l, "'hosts' must be a list, not %s", schema_got(c, l));
-	if (l->n != 1 || l->items[0]->kind != YAML_SCALAR || strcmp(l->items[0]->text, "*") != 0)
-		return schema_fail(c, l->n > 0 ? l->items[0] : l,
-				   "a list of hosts needs network by name, which this version does "
-				   "not have; write [\"*\"] or leave connect out");
-	rule->any_host = true;
+	if (schema_scalar(c, key, item, &host.text) != 0)
+		return -1;
+	why = hostpat_parse(host.text, &host.pattern);
+	if (why != NULL)
+		return schema_fail(c, item, "'%s': '%.200s': %s", key, host.text, why);
+	if (host.pattern.kind == HOSTPAT_ANY && !host.pattern.has_ports)
+		rule->any_host = true;
+	else
+		*array_push(c->a, &rule->hosts) = host;
+	return 0;
+}
+
+static int when_key_check(struct schema_ctx *c, const struct yaml_node *key)
+{
+	const char *best = NULL;
+	size_t distance = 0;
+
+	for (size_t i = 0; c->context != NULL && i < c->context->n; i++) {
+		if (strcmp(c->context->v[i].name, key->text) == 0)
+			return 0;
+		suggest_best(key->text, c->context->v[i].name, &best, &distance);
+	}
+	if (best != NULL)
+		return schema_fail(c, key, "'when': '%.80s' is not declared (did you mean '%s'?)",
+				   key->text, best);
+	return schema_fail(c, key, "'when': '%.80s' is not declared: add it to permissions.context",
+			   key->text);
+}
+
+static int when_read(struct schema_ctx *c, const struct yaml_pair *p, struct profile_rule *rule)
+{
+	if (p->value->kind != YAML_MAP)
+		return schema_fail(c, p->value, "'when' must be a map of labels, not %s",
+				   schema_got(c, p->value));
+	if (p->value->n == 0)
+		return schema_fail(c, p->value, "'when' is empty: leave it out");
+	for (size_t i = 0; i < p->value->n; i++) {
+		const struct yaml_pair *one = &p->value->pairs[i];
+		struct profile_label label = { .key = one->key->text };
+
+		if (when_key_check(c, one->key) != 0 ||
+		    schema_scalar(c, label.key, one->value, &label.value) != 0)
+			return -1;
+		*array_push(c->a, &rule->when) = label;
+	}
 	return 0;
 }
 
@@ -267,7 +352,9 @@ int block_rule_build(struct schema_ctx *c, const struct yaml_node *item, struct 
 		return -1;
 	if (t.commands != NULL && schema_each(c, t.commands, command_add, rule) != 0)
 		return -1;
-	return t.hosts != NULL ? hosts_read(c, t.hosts, rule) : 0;
+	if (t.hosts != NULL && schema_each(c, t.hosts, host_add, rule) != 0)
+		return -1;
+	return t.when != NULL ? when_read(c, t.when, rule) : 0;
 }
 
 void block_rule_any_path(struct arena *a, struct profile_rule *rule)

@@ -28,7 +28,8 @@ struct schema_ctx {
 	schema_files files; /* it and those that it pulled in */
 	const struct profile_source *src;
 	struct param_set params;
-	bool stood_in; /* see profile.h */
+	bool stood_in;                /* see profile.h */
+	const profile_names *context; /* keys that rules may ask for; NULL: none yet */
 	struct err *err;
 };
 

@@ -29,11 +29,12 @@ struct profile_param {
 
 /* What the caller brings to loading. All borrowed for the call and by the profile. */
 struct profile_source {
-	const char *path; /* the file, or the name of a shipped profile; NULL with fd */
-	int fd;           /* an open descriptor (--profile-fd), or -1; borrowed */
-	const char *cwd;  /* absolute: base of relative host paths of a profile read from fd */
-	const char *home; /* the caller's home from passwd, or NULL */
-	uid_t uid;        /* the caller: files must be owned by it or by root */
+	const char *path;     /* the file, or the name of a shipped profile; NULL with fd */
+	int fd;               /* an open descriptor (--profile-fd), or -1; borrowed */
+	const char *cwd;      /* absolute: base of relative host paths of a profile read from fd */
+	const char *home;     /* the caller's home from passwd, or NULL */
+	const char *instance; /* of the agent that asks, or NULL: what ${instance} is */
+	uid_t uid;            /* the caller: files must be owned by it or by root */
 	gid_t gid; /* the caller's group: group-writable is accepted only for a private one */
 	const struct profile_param *params; /* --param and -w, in order */
 	size_t n_params;

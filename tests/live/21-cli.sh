@@ -164,9 +164,9 @@ done
 opts() { # COMMAND
 	"$AGENTBOX" "$1" --help | sed -nE 's/^  (-[a-z], |    )(--[a-z0-9-]+).*/\2/p' | tr '\n' ' '
 }
-is "$(opts run)" "--profile --profile-fd --agent --workspace --param --interactive --command --workdir --env --timeout --json --status-fd --state --expect-sha256 --die-with-parent --dry-run --quiet " \
+is "$(opts run)" "--profile --profile-fd --agent --on-behalf-of --context --workspace --param --interactive --command --workdir --env --timeout --json --status-fd --state --expect-sha256 --die-with-parent --dry-run --quiet " \
 	"run --help lists every option"
-is "$(opts check)" "--profile --profile-fd --agent --workspace --param --state --json " \
+is "$(opts check)" "--profile --profile-fd --agent --on-behalf-of --context --workspace --param --state --json " \
 	"check --help lists every option"
 is "$(opts audit)" "--head --state " "audit --help lists every option"
 expect_rc 0 "--help" "$AGENTBOX" --help

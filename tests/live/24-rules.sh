@@ -79,4 +79,147 @@ sed '/\.env\|docs/d; s#"/workspace/{.*#"/work{space,}/**"], mode: allow}#' "$glo
 P=$T/whole.yaml
 expect_out workspace/notes.txt "the same with a pattern that covers the root runs (control)" \
 	ab -- cat /workspace/notes.txt
+
+# --- who asks (R005, R012 to R014, R032)
+mkdir -p "$T/d/w" "$T/d/r" "$T/d/p/17" "$T/d/p/18"
+echo 17 >"$T/d/p/17/n"
+echo 18 >"$T/d/p/18/n"
+echo w >"$T/d/w/f"
+echo r >"$T/d/r/f"
+profile who <<YAML
+sandbox:
+  roots:
+    - {path: "$T/d/w", at: /w}
+    - {path: "$T/d/r", at: /r, optional: true}
+    - {path: "$T/d/p/17", at: /p/17}
+    - {path: "$T/d/p/18", at: /p/18}
+permissions:
+  context: [env, input]
+  roles: {reader: {rules: [{operations: [read], paths: [/r/**], mode: allow}]}}
+  agents:
+    alice:
+      roles: [reader]
+      rules:
+        - {operations: [execute], commands: ["sh *"], mode: deny, when: {input: untrusted}}
+        - {operations: [execute], commands: [id], mode: interrupt}
+        - {operations: [execute], commands: ["*"], mode: allow}
+        - {operations: [read, write], paths: [/w/**], mode: allow}
+    bob:
+      rules:
+        - {operations: [read], paths: [/w/**], mode: allow}
+        - {operations: [execute], commands: ["cat *", "sh *"], mode: allow}
+    child: {parent: alice, rules: [{operations: [read], paths: ["/**"], mode: allow},
+      {operations: [execute], commands: ["*"], mode: allow}]}
+    worker:
+      rules:
+        - {operations: [read], paths: ['/p/\${instance}/**'], mode: allow}
+        - {operations: [execute], commands: ["*"], mode: allow}
+    dev:
+      rules:
+        - {operations: [read], paths: [/w/**], mode: allow, when: {env: dev}}
+        - {operations: [execute], commands: ["*"], mode: allow}
+YAML
+asks() { # STATUS DESCRIPTION ARGS...: the same of check and run, which reads the file
+	local want=$1 desc=$2 file=$3
+	shift 3
+	expect_rc "$want" "check: $desc" c "$@" read_file "$file"
+	if [ "$want" = 0 ]; then
+		expect_rc 0 "run: $desc" ab "$@" -- cat "$file"
+	else
+		expect_rc "1|120|121" "run: $desc" ab "$@" -- cat "$file"
+		unlike "$(cat "$T/out")" . "and prints nothing of it"
+	fi
+}
+asks 0 "alice reads" /w/f -a alice
+asks 0 "by a role" /r/f -a alice
+asks 120 "bob has no such role" /r/f -a bob
+asks 0 "bob reads" /w/f -a bob
+asks 0 "alice for bob" /w/f -a alice --on-behalf-of bob
+asks 120 "not what bob may not" /r/f -a alice --on-behalf-of bob
+asks 120 "nor alice for nobody declared" /w/f -a alice --on-behalf-of eve
+asks 0 "a child within its parent" /r/f -a child
+asks 120 "but no further" /p/17/n -a child
+asks 0 "an instance in its own place" /p/17/n -a worker/17
+asks 120 "not in another's" /p/18/n -a worker/17
+asks 0 "whose it is" /p/18/n -a worker/18
+asks 120 "without an instance nowhere" /p/17/n -a worker
+asks 0 "with its label" /w/f -a dev --context env=dev
+asks 120 "with another" /w/f -a dev --context env=prod
+asks 120 "without" /w/f -a dev
+expect_rc 125 "a label that is not declared" c -a dev --context evn=dev read_file /w/f
+like "$(cat "$T/err")" "no 'evn' \(did you mean 'env'\?\)" "which is said"
+expect_rc 125 "one that is given twice" c -a dev --context env=dev --context env=dev read_file /w/f
+expect_rc 120 "a shell for untrusted input (R041)" ab -a alice --context input=untrusted -- sh -c true
+expect_rc 120 "and where nobody says what input it is" ab -a alice -- sh -c true
+expect_rc 0 "for trusted input (control)" ab -a alice --context input=own -- sh -c true
+expect_rc 120 "the environment names nobody (R014)" env AGENTBOX_AGENT=alice "$AGENTBOX" run \
+	--state "$STATE" -p "$P" -- true
+"$AGENTBOX" check --json -p "$P" -a alice --on-behalf-of bob --on-behalf-of worker/17 \
+	--context env=dev read_file /x >"$T/j"
+json_is "$T/j" '(o["delegation"] == ["bob", "worker/17", "alice"] and o["principal"] == "alice" and
+	o["context"] == {"env": "dev"})' "the chain and the labels in the answer (R013)"
+ab -a alice --on-behalf-of bob --context env=dev -- cat /w/f >"$T/out"
+is "$(cat "$T/out")" w "a run on behalf of another"
+tail -n 3 "$STATE/audit.jsonl" >"$T/tail"
+is "$(grep -c '"delegation":\["bob","alice"\]' "$T/tail")" 3 "the chain is in each of its records"
+is "$(grep -c '"context":{"env":"dev"}' "$T/tail")" 1 "and the labels in its decision"
+
+# --- interrupt: 122, and the id that the log has
+expect_rc 122 "a command that waits for a person" ab -a alice -- id
+id=$(sed -n 's/.*request \(r[0-9a-f]*\): .*/\1/p' "$T/err")
+like "$id" "^r[0-9a-f]{32}\$" "the id of the request is printed"
+like "$(tail -n 1 "$STATE/audit.jsonl")" "\"request_id\":\"$id\"" "and is in the log"
+expect_rc 120 "for bob it is denied: the strictest counts" ab -a alice --on-behalf-of bob -- id
+
+# --- hosts: decided, and refused where nothing enforces them
+profile hosts <<YAML
+sandbox: {roots: [{path: "$T/d/w", at: /w}], network: host}
+permissions:
+  agents:
+    me:
+      rules:
+        - {operations: [connect], hosts: ["bad.example.org:*"], mode: deny}
+        - {operations: [connect], hosts: ["github.com:443", "*.example.org:8000-8080", example.com], mode: allow}
+        - {operations: [execute], commands: ["*"], mode: allow}
+YAML
+for h in github.com:443 GitHub.com. a.b.example.org:8080 example.com:80 example.com; do
+	expect_rc 0 "$h" c net_connect "$h"
+done
+for h in github.com:22 example.org:8000 a.example.org:443 bad.example.org:8080 evilgithub.com:443 \
+	140.82.121.4:443 example.com:8080; do
+	expect_rc 120 "not $h" c net_connect "$h"
+done
+for h in '' : github.com:0 github.com:99999 https://github.com 'a b' 1.2.3; do
+	expect_rc 120 "no host: '$h'" c net_connect "$h"
+done
+"$AGENTBOX" check --json -p "$P" net_connect a..b >"$T/j"
+json_is "$T/j" 'o["code"] == "invalid_host"' "which has a code of its own"
+expect_rc 125 "a run of that agent is refused" ab -- true
+like "$(cat "$T/err")" "hosts.yaml:6:11: host 'bad.example.org:\*': network by name" "at the rule"
+
+# --- deleting (R028, R029): what check says; no file is touched
+mkdir -p "$T/d/del/dir/sub" "$T/d/del/clean" "$T/d/del/logs"
+touch "$T/d/del/dir/first" "$T/d/del/dir/keep" "$T/d/del/notes.txt" "$T/d/del/x.log"
+profile delete <<YAML
+sandbox: {roots: [{path: "$T/d/del", at: /w, mode: rw}]}
+permissions:
+  agents:
+    me:
+      rules:
+        - {operations: [write], paths: [/w/dir/keep, "/w/*.log"], mode: deny}
+        - {operations: [write], paths: ["/w/**"], mode: allow}
+        - {operations: [write], paths: ["/w/late/x"], mode: deny}
+        - {operations: [read, write], paths: ["/**"], mode: deny}
+YAML
+expect_rc 0 "a directory of which all is allowed" c delete /w/clean
+expect_rc 120 "one that holds a denied name" c delete /w/dir
+expect_rc 0 "a plain file in it" c delete /w/dir/first
+expect_rc 120 "the denied name itself" c delete /w/dir/keep
+expect_rc 0 "a sibling of a denied glob" c delete /w/notes.txt
+expect_rc 120 "what the glob denies" c delete /w/x.log
+expect_rc 0 "a directory beside it" c delete /w/logs
+mkdir "$T/d/del/late"
+expect_rc 120 "a deny of something in it counts after the allow too" c delete /w/late
+expect_rc 120 "the whole root holds denied names" c delete /w
+check "and everything is still there" test -e "$T/d/del/dir/keep"
 done_testing

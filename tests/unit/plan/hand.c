@@ -22,10 +22,10 @@ int hand_load(struct hand *h, const char *text, size_t len)
 
 	*h = (struct hand){ .plan_arena = { .kind = ARENA_PLAN } };
 	if (profile_parse(&h->arena, &src, &pt, &h->profile, &h->err) != 0 ||
-	    policy_validate(h->profile, &h->err) != 0)
+	    policy_validate(&h->arena, h->profile, &h->err) != 0)
 		return -1;
 	if (h->profile->permissions.agents.n > 0)
-		h->agent = &h->profile->permissions.agents.v[0];
+		h->agent = agent_alone(&h->arena, &h->profile->permissions.agents.v[0]);
 	if (h->agent != NULL && policy_enforceable(h->profile, h->agent, &h->err) != 0)
 		return -1;
 	return 0;

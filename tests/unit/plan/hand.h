@@ -50,7 +50,7 @@ struct hand {
 	struct arena arena; /* of the host */
 	struct arena plan_arena;
 	const struct profile *profile;
-	const struct profile_agent *agent;
+	const struct policy_agent *agent;
 	struct facts facts;
 	struct tree_access *access;
 	struct resolved resolved;

@@ -32,6 +32,13 @@ static const char three[] =
 	"    b: {rules: []}\n"
 	"    c: allow\n";
 
+static const struct policy_agent *identify(struct world *w, const char *id, struct decision *d)
+{
+	const struct agent_asked asked = { .id = id };
+
+	return policy_identify(&w->arena, w->profile, &asked, d);
+}
+
 static void test_identify(struct tap *t)
 {
 	struct world w;
@@ -39,22 +46,21 @@ static void test_identify(struct tap *t)
 
 	world_open(&w);
 	world_parse(&w, three);
-	tap_ok(t, policy_identify(w.profile, NULL, &d) == NULL, "none of several is implied");
+	tap_ok(t, identify(&w, NULL, &d) == NULL, "none of several is implied");
 	tap_str(t, d.code, "identity", "the code says so");
 	tap_str(t, d.layer, "identity", "and the layer");
 	tap_int(t, d.verdict, PROFILE_DENY, "it is a denial");
-	tap_ok(t, policy_identify(w.profile, "b", &d) == &w.profile->permissions.agents.v[1],
-	       "one that is named");
-	tap_ok(t, policy_identify(w.profile, "B", &d) == NULL, "not in another case");
-	tap_ok(t, policy_identify(w.profile, "", &d) == NULL, "not the empty name");
-	tap_ok(t, policy_identify(w.profile, "ab", &d) == NULL, "not a longer one");
-	tap_ok(t, policy_identify(w.profile, "zzz-unknown", &d) == NULL, "not an unknown one");
+	tap_ok(t, strcmp(identify(&w, "b", &d)->id, "b") == 0, "one that is named");
+	tap_ok(t, identify(&w, "B", &d) == NULL, "not in another case");
+	tap_ok(t, identify(&w, "", &d) == NULL, "not the empty name");
+	tap_ok(t, identify(&w, "ab", &d) == NULL, "not a longer one");
+	tap_ok(t, identify(&w, "zzz-unknown", &d) == NULL, "not an unknown one");
 	tap_ok(t, strstr(d.reason, "zzz") == NULL, "the reason names nobody");
 	world_parse(&w, "sandbox: {}\npermissions: {agents: {only: allow}}\n");
-	tap_ok(t, policy_identify(w.profile, NULL, &d) == w.agent, "the only one is implied");
-	tap_ok(t, policy_identify(w.profile, "other", &d) == NULL, "but not for another name");
+	tap_ok(t, strcmp(identify(&w, NULL, &d)->id, "only") == 0, "the only one is implied");
+	tap_ok(t, identify(&w, "other", &d) == NULL, "but not for another name");
 	world_parse(&w, "sandbox: {}\npermissions: {agents: {}}\n");
-	tap_ok(t, policy_identify(w.profile, NULL, &d) == NULL, "none of none");
+	tap_ok(t, identify(&w, NULL, &d) == NULL, "none of none");
 	world_close(&w);
 }
 
@@ -118,7 +124,7 @@ static void test_paths(struct tap *t)
 	world_parse(&w, three);
 	for (size_t i = 0; i < ARRAY_SIZE(path_rows); i++) {
 		const struct path_row *r = &path_rows[i];
-		const struct profile_agent *agent = profile_agent_find(w.profile, r->agent);
+		const struct policy_agent *agent = world_agent(&w, r->agent);
 		struct request rq = { .action = r->action, .path = r->path };
 		struct decision d;
 
@@ -136,10 +142,10 @@ static void test_paths(struct tap *t)
 	world_close(&w);
 }
 
-static void decide_one(const struct world *w, const char *agent, const struct request *rq,
+static void decide_one(struct world *w, const char *agent, const struct request *rq,
 		       struct decision *d)
 {
-	policy_decide(w->profile, profile_agent_find(w->profile, agent), rq, d);
+	policy_decide(w->profile, world_agent(w, agent), rq, d);
 }
 
 static void test_floor(struct tap *t)
@@ -251,14 +257,14 @@ static void test_commands(struct tap *t)
 	world_close(&w);
 }
 
-static void access_is(struct tap *t, const struct world *w, const char *agent, size_t root,
-		      bool read, bool write)
+static void access_is(struct tap *t, struct world *w, const char *agent, size_t root, bool read,
+		      bool write)
 {
 	const struct profile_root *r = &w->profile->sandbox.roots.v[root];
 	struct tree_access got;
 
-	policy_root_access(w->profile, profile_agent_find(w->profile, agent), r,
-			   strcmp(r->at, "/f.txt") == 0, &got);
+	policy_root_access(w->profile, world_agent(w, agent), r, strcmp(r->at, "/f.txt") == 0,
+			   &got);
 	tap_ok(t, got.read == read && got.write == write, "%s at %s: %s%s", agent, r->at,
 	       read ? "r" : "-", write ? "w" : "-");
 }
@@ -280,12 +286,12 @@ static void test_access(struct tap *t)
 	access_is(t, &w, "c", 0, true, true);
 	access_is(t, &w, "c", 3, true, false);
 	access_is(t, &w, "c", 4, true, true);
-	policy_tree_access(w.profile, profile_agent_find(w.profile, "a"), "/q", false, &got);
+	policy_tree_access(w.profile, world_agent(&w, "a"), "/q", false, &got);
 	tap_ok(t, !got.read && got.write && got.write_rule.line == 17,
 	       "what granted writing is named");
-	policy_tree_access(w.profile, profile_agent_find(w.profile, "a"), "/dir", false, &got);
+	policy_tree_access(w.profile, world_agent(&w, "a"), "/dir", false, &got);
 	tap_ok(t, !got.read, "the literal path of a directory is no tree");
-	policy_tree_access(w.profile, profile_agent_find(w.profile, "a"), "/dir", true, &got);
+	policy_tree_access(w.profile, world_agent(&w, "a"), "/dir", true, &got);
 	tap_ok(t, got.read, "of a file it is");
 	world_parse(&w, "sandbox: {roots: [{path: /q}, {path: /w}]}\n"
 			"permissions: {agents: {me: {rules: [\n"

@@ -270,10 +270,10 @@ static void test_commands(struct tap *t)
 		for (size_t k = 0; k < 4 && r->argv[k] != NULL; k++)
 			argv[k] = strdup(r->argv[k]);
 		file.id.ino = r->same_file ? 1 : 2;
-		tap_ok(t, match_command(&p, &file, &rq, false) == r->allow,
+		tap_ok(t, match_command(&p, &file, &rq, true, false) == r->allow,
 		       "an allow of '%s%s%s' on '%s', row %zu", words[0], p.n > 1 ? " " : "",
 		       p.n > 1 ? words[1] : "", argv[0], i);
-		tap_ok(t, match_command(&p, &file, &rq, true) == r->deny, "and a deny");
+		tap_ok(t, match_command(&p, &file, &rq, true, true) == r->deny, "and a deny");
 		for (size_t k = 0; argv[k] != NULL; k++)
 			free(argv[k]);
 	}
@@ -290,14 +290,17 @@ static void test_absent(struct tap *t)
 	const struct command_file there = { .found = true };
 	struct request_command rq = { .argv = argv };
 
-	tap_ok(t, !match_command(&p, &absent, &rq, true), "two absent files are not the same");
-	tap_ok(t, !match_command(&p, NULL, &rq, true), "no pattern file is no file");
-	tap_ok(t, !match_command(&p, &there, &rq, true), "one there, the request's not");
+	tap_ok(t, !match_command(&p, &absent, &rq, true, true),
+	       "two absent files are not the same");
+	tap_ok(t, !match_command(&p, NULL, &rq, true, true), "no pattern file is no file");
+	tap_ok(t, !match_command(&p, &there, &rq, true, true), "one there, the request's not");
 	rq.file = there;
-	tap_ok(t, !match_command(&p, &absent, &rq, true), "the request's there, the rule's not");
-	tap_ok(t, match_command(&p, &there, &rq, true), "both there and the same (control)");
+	tap_ok(t, !match_command(&p, &absent, &rq, true, true),
+	       "the request's there, the rule's not");
+	tap_ok(t, match_command(&p, &there, &rq, true, true), "both there and the same (control)");
 	name[0] = 'x';
-	tap_ok(t, !match_command(&p, &absent, &rq, false), "an allow never rests on a name alone");
+	tap_ok(t, !match_command(&p, &absent, &rq, true, false),
+	       "an allow never rests on a name alone");
 }
 
 int main(void)

@@ -74,11 +74,11 @@ static const struct row rows[] = {
 };
 
 /* What every verb refuses, and then what is refused before anything is mounted. */
-static int judge(const struct world *w, struct err *err)
+static int judge(struct world *w, struct err *err)
 {
-	if (policy_validate(w->profile, err) != 0)
+	if (policy_validate(&w->arena, w->profile, err) != 0)
 		return -1;
-	return policy_enforceable(w->profile, &w->profile->permissions.agents.v[0], err);
+	return policy_enforceable(w->profile, w->agent, err);
 }
 
 static void test_rows(struct tap *t)
@@ -115,21 +115,22 @@ static void test_agents(struct tap *t)
 	world_open(&w);
 	world_parse(&w, "sandbox: {roots: [/w]}\npermissions: {agents: {me: allow,\n"
 			"  you: {rules: [" RW("/w/x/**") "]}}}\n");
-	tap_int(t, policy_validate(w.profile, &err), 0, "what is finer than a root can be judged");
-	tap_int(t, policy_enforceable(w.profile, &w.profile->permissions.agents.v[0], &err), 0,
-		"and concerns no other agent");
-	tap_int(t, policy_enforceable(w.profile, &w.profile->permissions.agents.v[1], &err), -1,
+	tap_int(t, policy_validate(&w.arena, w.profile, &err), 0,
+		"what is finer than a root can be judged");
+	tap_int(t, policy_enforceable(w.profile, w.agent, &err), 0, "and concerns no other agent");
+	tap_int(t, policy_enforceable(w.profile, world_agent(&w, "you"), &err), -1,
 		"but its own is refused");
 	tap_int(t, err.line, 3, "at its rule");
 	err = (struct err){ 0 };
 	world_parse(&w, "sandbox: {roots: [/w]}\npermissions: {policy_model: list_acl, agents:\n"
 			"  {me: {allowed_actions: [run_command, delete], allowed_roots: [/w]}}}\n");
-	tap_int(t, policy_validate(w.profile, &err), -1, "list_acl: write without read");
+	tap_int(t, policy_validate(&w.arena, w.profile, &err), -1, "list_acl: write without read");
 	tap_ok(t, strstr(err.msg, "agent 'me'") != NULL, "the agent is named");
 	world_parse(&w, "sandbox: {roots: [/w]}\npermissions: {policy_model: list_acl, agents:\n"
 			"  {me: {allowed_actions: [run_command, delete, download], allowed_roots: "
 			"[/w]}}}\n");
-	tap_int(t, policy_validate(w.profile, &err), 0, "list_acl: write with read (control)");
+	tap_int(t, policy_validate(&w.arena, w.profile, &err), 0,
+		"list_acl: write with read (control)");
 	world_close(&w);
 }
 

@@ -144,8 +144,17 @@ void world_parse(struct world *w, const char *text)
 		printf("# %u:%u: %s\n# in %s\n", err.line, err.col, err.msg, pt.text);
 		die("the test's profile");
 	}
-	w->agent =
-		w->profile->permissions.agents.n == 0 ? NULL : &w->profile->permissions.agents.v[0];
+	w->agent = w->profile->permissions.agents.n == 0
+			   ? NULL
+			   : agent_alone(&w->arena, &w->profile->permissions.agents.v[0]);
+}
+
+const struct policy_agent *world_agent(struct world *w, const char *id)
+{
+	const struct agent_asked asked = { .id = id };
+	const char *reason;
+
+	return agent_find(&w->arena, w->profile, &asked, &reason);
 }
 
 void world_roots(struct world *w, const char *roots)

@@ -9,7 +9,7 @@ struct world {
 	struct arena arena;
 	const char *dir; /* canonical */
 	const struct profile *profile;
-	const struct profile_agent *agent; /* the first one */
+	const struct policy_agent *agent; /* the first one */
 	struct facts facts;
 	struct tree_access *access;
 	struct view view;
@@ -30,6 +30,8 @@ void world_link(struct world *w, const char *text, const char *rel);
 /* world_parse() - a profile; '@' in the text is the directory. Aborts with the message when it is
  * none. */
 void world_parse(struct world *w, const char *text);
+/* world_agent() - one of the profile, by id. */
+const struct policy_agent *world_agent(struct world *w, const char *id);
 /* The same, in the short way: roots (YAML list) of which the one agent may do everything. */
 void world_roots(struct world *w, const char *roots);
 

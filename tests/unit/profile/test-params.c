@@ -49,7 +49,8 @@ static const struct common_row rows[] = {
 	{ USED("a: {default: ..}", "\"/r/${a}\""), 2, 19, "without '..'" },
 	{ USED("", "\"${home}/x\""), 0, 0, NULL },
 	{ USED("", "\"/r/${uid}\""), 0, 0, NULL },
-	{ USED("", "\"/r/${instance}\""), 2, 19, "undeclared ${instance}" },
+	{ USED("", "\"/r/${instance}\""), 2, 19,
+	  "${instance} has no value: give the agent as ID/INSTANCE" },
 	/* and nowhere else */
 	{ "version: ${uid}\nsandbox: {}\npermissions: {}\n", 1, 10, "can only be 1" },
 	{ SANDBOX("network: \"${uid}\""), 1, 20, "does not take ${...}" },
