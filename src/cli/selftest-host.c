@@ -5,9 +5,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -22,6 +25,7 @@
 
 #define TREE_DEPTH  16
 #define NAMES_TRIED 100
+#define PREFIX      "selftest-"
 
 /* A directory has no text. */
 static const struct {
@@ -121,7 +125,7 @@ static int open_sockets(struct selftest_host *h, int dir)
 static int make_dir(struct selftest_host *h, const char *state_dir, const char **ret_base)
 {
 	for (unsigned i = 0; i < NAMES_TRIED; i++) {
-		const char *name = arena_printf(h->arena, "selftest-%d-%u", (int)getpid(), i);
+		const char *name = arena_printf(h->arena, PREFIX "%d-%u", (int)getpid(), i);
 
 		if (mkdirat(h->state_fd, name, 0700) == 0) {
 			h->name = name;
@@ -134,51 +138,7 @@ static int make_dir(struct selftest_host *h, const char *state_dir, const char *
 	return -errno;
 }
 
-int selftest_host_make(struct arena *a, const char *state_dir, struct selftest_host *ret,
-		       struct err *err)
-{
-	struct audit *log;
-	const char *base = NULL;
-	FD_AUTO dir = -1;
-	int r;
-
-	*ret = (struct selftest_host){ .arena = a,
-				       .state_fd = -1,
-				       .lock_fd = -1,
-				       .leak_fd = -1,
-				       .listeners = { -1, -1, -1, -1 },
-				       .ctx.pid = (int)getpid() };
-	/* Walks there without following a link, and makes what is missing. */
-	if (audit_open(state_dir, geteuid(), &log, err) != 0)
-		return -1;
-	audit_close(log);
-	ret->state_fd = open(state_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	r = ret->state_fd < 0 ? -errno : make_dir(ret, state_dir, &base);
-	if (r == 0) {
-		dir = openat(ret->state_fd, ret->name,
-			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		r = dir < 0 ? -errno : fill(ret, dir, base);
-	}
-	if (r == 0)
-		r = open_sockets(ret, dir);
-	if (r == 0) {
-		ret->lock_fd = openat(dir, "room/" SELFTEST_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-		ret->leak_fd = fcntl(dir, F_DUPFD, 50);
-		if (ret->lock_fd < 0 || ret->leak_fd < 0)
-			r = -errno;
-	}
-	return r == 0 ? 0 : err_set(err, ERR_HOST, -r, "a private directory in %s", state_dir);
-}
-
-bool selftest_host_left(const struct selftest_host *h)
-{
-	if (flock(h->lock_fd, LOCK_EX | LOCK_NB) != 0)
-		return true;
-	(void)flock(h->lock_fd, LOCK_UN);
-	return false;
-}
-
-/* Everything inside ended, so nothing here moves any more; links are removed, never followed. */
+/* Links are removed, never followed: it matters not who moves what meanwhile. */
 static int remove_tree(int parent, const char *name, unsigned depth)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -200,6 +160,99 @@ static int remove_tree(int parent, const char *name, unsigned depth)
 	}
 	(void)closedir(d);
 	return unlinkat(parent, name, AT_REMOVEDIR) == 0 || r != 0 ? r : -errno;
+}
+
+/* The process that make_dir() names a directory by, or 0: then it is no name of ours. */
+static pid_t maker_of(const char *name)
+{
+	char again[NAME_MAX + 1];
+	char *end = NULL;
+	long pid, i;
+
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+		return 0;
+	pid = strtol(name + strlen(PREFIX), &end, 10);
+	i = *end == '-' ? strtol(end + 1, NULL, 10) : -1;
+	/* Exactly as it is written there. */
+	(void)snprintf(again, sizeof(again), PREFIX "%ld-%ld", pid, i);
+	return pid > 0 && pid <= INT_MAX && i >= 0 && strcmp(again, name) == 0 ? (pid_t)pid : 0;
+}
+
+/* Whether the directory is the caller's and its maker was killed. The pid alone does not tell, it
+ * may be of another pid namespace; nor does the lock, which is taken after the directory is made.
+ */
+static bool is_left(int state_fd, const char *name)
+{
+	FD_AUTO fd = openat(state_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	pid_t pid = maker_of(name);
+	struct stat st;
+
+	return fd >= 0 && pid > 0 && kill(pid, 0) != 0 && errno == ESRCH && fstat(fd, &st) == 0 &&
+	       st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* What cannot be removed stays for the next one. */
+static void remove_leftovers(int state_fd)
+{
+	int fd = openat(state_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	if (d == NULL) {
+		fd_close(&fd);
+		return;
+	}
+	while ((e = readdir(d)) != NULL)
+		if (maker_of(e->d_name) != 0 && is_left(state_fd, e->d_name))
+			(void)remove_tree(state_fd, e->d_name, TREE_DEPTH);
+	(void)closedir(d);
+}
+
+int selftest_host_make(struct arena *a, const char *state_dir, struct selftest_host *ret,
+		       struct err *err)
+{
+	struct audit *log;
+	const char *base = NULL;
+	FD_AUTO dir = -1;
+	int r;
+
+	*ret = (struct selftest_host){ .arena = a,
+				       .state_fd = -1,
+				       .lock_fd = -1,
+				       .leak_fd = -1,
+				       .listeners = { -1, -1, -1, -1 },
+				       .ctx.pid = (int)getpid() };
+	/* Walks there without following a link, and makes what is missing. */
+	if (audit_open(state_dir, geteuid(), &log, err) != 0)
+		return -1;
+	audit_close(log);
+	ret->state_fd = open(state_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (ret->state_fd >= 0)
+		remove_leftovers(ret->state_fd);
+	r = ret->state_fd < 0 ? -errno : make_dir(ret, state_dir, &base);
+	if (r == 0) {
+		dir = openat(ret->state_fd, ret->name,
+			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		/* Held for as long as leak_fd is open, which shares it. */
+		r = dir < 0 || flock(dir, LOCK_EX | LOCK_NB) != 0 ? -errno : fill(ret, dir, base);
+	}
+	if (r == 0)
+		r = open_sockets(ret, dir);
+	if (r == 0) {
+		ret->lock_fd = openat(dir, "room/" SELFTEST_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		ret->leak_fd = fcntl(dir, F_DUPFD, 50);
+		if (ret->lock_fd < 0 || ret->leak_fd < 0)
+			r = -errno;
+	}
+	return r == 0 ? 0 : err_set(err, ERR_HOST, -r, "a private directory in %s", state_dir);
+}
+
+bool selftest_host_left(const struct selftest_host *h)
+{
+	if (flock(h->lock_fd, LOCK_EX | LOCK_NB) != 0)
+		return true;
+	(void)flock(h->lock_fd, LOCK_UN);
+	return false;
 }
 
 int selftest_host_close(struct selftest_host *h)

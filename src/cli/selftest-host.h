@@ -20,8 +20,9 @@ struct selftest_host {
 	struct selftest_ctx ctx;
 };
 
-/* selftest_host_make() - below @state_dir, which is made as the audit log would make it. On
- * failure, too: selftest_host_close(). */
+/* selftest_host_make() - below @state_dir, which is made as the audit log would make it. What a
+ * selftest of this user left there when it was killed is removed. On failure, too:
+ * selftest_host_close(). */
 MUST_CHECK int selftest_host_make(struct arena *a, const char *state_dir, struct selftest_host *ret,
 				  struct err *err);
 /* selftest_host_left() - does a process of the sandbox live on? */

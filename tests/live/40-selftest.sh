@@ -33,6 +33,46 @@ is "$(wc -c <"$STATE/audit.jsonl")" 0 "no request, so no record"
 is "$(tree_of "$WS")" "$before" "nothing was made where it was started"
 no_sandbox_left "nothing runs on"
 
+# --- what a killed one left
+# One may end before it is killed.
+for ((i = 0; i < 20; i++)); do
+	"$AGENTBOX" selftest --state "$STATE" >"$T/out" 2>"$T/err" &
+	killed=$!
+	# The last thing that it makes.
+	until compgen -G "$STATE/selftest-*/room/directory/a/b/host.sock" >/dev/null || ! kill -0 "$killed" 2>/dev/null; do
+		sleep 0.02
+	done
+	kill -9 "$killed" 2>/dev/null
+	wait "$killed" 2>/dev/null
+	compgen -G "$STATE/selftest-*" >/dev/null && break
+done
+left=$(basename "$STATE"/selftest-*)
+like "$left" "^selftest-$killed-[0-9]+$" "a private directory is left by one that is killed"
+no_sandbox_left "and nothing runs on"
+gone=$(($(cat /proc/sys/kernel/pid_max) + 7))
+mkdir -m 700 "$T/kept" "$STATE/selftest-$gone-0" "$STATE/selftest-$$-0" "$STATE/selftest-0$gone-0" "$STATE/selftest-$gone-" \
+	"$STATE/selftest-$gone-3"
+echo x >"$T/kept/file"
+ln -s "$T/kept" "$STATE/selftest-$gone-0/link"
+ln -s "$T/kept" "$STATE/selftest-$gone-1"
+echo x >"$STATE/selftest-$gone-2"
+exec 8<"$STATE/selftest-$gone-3"
+flock 8
+kept="selftest-$$-0 selftest-0$gone-0 selftest-$gone- selftest-$gone-1 selftest-$gone-2 selftest-$gone-3"
+if [ "$CALLER" = root ]; then
+	mkdir -m 700 "$STATE/selftest-$gone-4"
+	chown "$LIVE_UID" "$STATE/selftest-$gone-4"
+	kept="$kept selftest-$gone-4"
+fi
+expect_rc 0 "the next one runs" st
+is "$(cd "$STATE" && printf '%s\n' selftest-* | sort | tr '\n' ' ')" "$(printf '%s\n' $kept | sort | tr '\n' ' ')" \
+	"and removes what is its user's, whose maker is gone and which nobody holds, alone"
+is "$(cat "$T/kept/file")" x "no link is followed"
+exec 8<&-
+expect_rc 0 "once more" st
+check_not "now nobody holds it" test -e "$STATE/selftest-$gone-3"
+rm -rf "$STATE"/selftest-*
+
 expect_rc 0 "--json" st --json
 json_is "$T/out" 'o["not_held"] == 0 and o["held"] >= 70 and len(o["rows"]) == o["held"] + o["not_tried"]' "counts"
 json_is "$T/out" 'all(set(r) == {"name", "attack", "verdict", "got", "twin", "reason"} for r in o["rows"])' "rows"
