@@ -363,7 +363,7 @@ live_run() { # CALLER
 		private=1
 		wrap=(unshare -mpiuf --mount-proc --propagation private --kill-child bash -c "$LIVE_WALLS" --)
 	fi
-	"${wrap[@]}" "${as[@]}" env -i \
+	"${wrap[@]}" "${as[@]}" env -i --default-signal \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$LIVE/$1/home" \
 		TERM=dumb LIVE_CALLER="$1" LIVE="$LIVE" LIVE_IS_PRIVATE=$private PYTHON="$PYTHON" \
 		LIVE_UID="$LIVE_UID" INJECT="${INJECT:+$LIVE/inject}" DENY="${DENY:+$LIVE/deny-syscall}" \

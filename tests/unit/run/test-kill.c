@@ -22,6 +22,8 @@ struct tale {
 	volatile pid_t init;
 };
 
+static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2 };
+
 struct super {
 	pid_t pid;
 	struct tale *tale; /* shared mapping */
@@ -78,8 +80,9 @@ static _Noreturn void super_main(struct tale *tale, const char *script, const st
 	b.plan.timeout_ms = opts->timeout_ms;
 	b.plan.grace_ms = opts->grace_ms;
 	b.opt.die_with_caller = opts->die_with_caller;
-	if (opts->ignored != 0)
-		(void)signal(opts->ignored, SIG_IGN);
+	/* The test may itself have been started with some of them ignored. */
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		(void)signal(signals[i], signals[i] == opts->ignored ? SIG_IGN : SIG_DFL);
 	(void)box_run(&b, list, 1, &o);
 	tale->rc = outcome_rc(&o);
 	(void)snprintf(tale->output, sizeof(tale->output), "%s", strbuf_str(&o.output[0]));
@@ -127,8 +130,6 @@ static void super_free(struct super *s)
 
 static void test_forward(struct tap *t)
 {
-	static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2 };
-
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		struct opts opts = { .n = needle((int)i), .grace_ms = 5000 };
 		char script[256];
