@@ -229,6 +229,50 @@ if [ "$CALLER" = root ]; then
 	base_profile
 fi
 
+# --- E9: a tracer that attaches while the sandbox is being built
+# What a command can do from its first moment on.
+for ((i = 0; i < 40; i++)); do
+	out=$(ab -- "$PROBE" ptrace-sweep 2>"$T/err")
+	[ "$out" = "ok through=0 refused=1 twin=through" ] || break
+done
+is "$i:$out" "40:ok through=0 refused=1 twin=through" "E9: a command traces its own child, and never init"
+# One sandbox against the others of its user.
+rm -f up stop
+ab_start -- sh -c 'touch up; exec "$0" ptrace-sweep stop' "$PROBE" >"$T/sweep" 2>"$T/err"
+wait_for test -e up
+for ((i = 0; i < 40; i++)); do ab -- true || break; done
+touch stop
+wait "$sup"
+is "$i:$(cat "$T/sweep")" "40:ok through=0 refused=1 twin=through" "E9: nor anything of 40 others that start meanwhile"
+# The user that root's sandbox runs as, outside: who runs agentbox as itself has no more to gain.
+sweep() { # RUNS COMMAND...: $T/sweep is what the command's sweep has met
+	local runs=$1 i
+	shift
+	rm -f "$T/stop"
+	"$@" "$PROBE" ptrace-sweep "$T/stop" >"$T/sweep" 2>&1 &
+	wait_for grep -qx probe /proc/$!/comm
+	for ((i = 0; i < runs; i++)); do ab -- true || fail "E9: run $i"; done
+	touch "$T/stop"
+	wait $!
+}
+if [ "$CALLER" = root ]; then
+	sweep 5 env
+	like "$(cat "$T/sweep")" '^ok through=[1-9][0-9]* ' "E9: outside, root traces what starts (control)"
+	for owner in root "$LIVE_UID"; do
+		chown "$owner:$owner" "$WS"
+		ab_start -- "$PROBE" sleep 600 "e9-$owner-$$"
+		kuid=$(awk '/^Uid:/ { print $2 }' "/proc/$(host_pid "e9-$owner-$$")/status")
+		kill "$sup"
+		wait "$sup" 2>/dev/null
+		sweep 40 setpriv --reuid "$kuid" --regid "$kuid" --clear-groups
+		like "$(cat "$T/sweep")" '^ok through=0 refused=[0-9]+ twin=through' "E9: outside, uid $kuid, which it runs as, traces its own alone"
+		refused=$(grep -oE 'refused=[0-9]+' "$T/sweep" | cut -d= -f2)
+		is "$((${refused:-0} >= 20))" 1 "E9: having tried ($refused processes)"
+	done
+	chown root:root "$WS"
+fi
+rm -f up stop
+
 # --- E10: what should be a device or a kernel file system is something else
 if [ ${#MOUNTS[@]} -gt 0 ] && "${MOUNTS[@]}" true 2>/dev/null; then
 	echo plain >"$T/fake"

@@ -279,6 +279,75 @@ static int act_ptrace_child(char **args)
 	return r;
 }
 
+#define SWEEP_PIDS  (1 << 22)
+#define SWEEP_AHEAD 256
+
+struct sweep {
+	pid_t self, twin, top; /* top: the highest number that anything answered by */
+	bool twin_through;
+	unsigned through, refused;      /* processes, each once */
+	unsigned char seen[SWEEP_PIDS]; /* by number: counted already */
+};
+
+static void sweep_one(struct sweep *s, pid_t pid)
+{
+	bool through = ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0;
+
+	if (pid == s->self || (!through && errno == ESRCH))
+		return;
+	if (pid > s->top)
+		s->top = pid;
+	if (pid == s->twin) {
+		s->twin_through = s->twin_through || through;
+		return;
+	}
+	s->through += through;
+	s->refused += !through && !s->seen[pid];
+	s->seen[pid] = 1;
+}
+
+/* What is traced stops at each signal, and ends for its parent only when its tracer has seen it. */
+static void sweep_let_go(void)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+		if (WIFSTOPPED(status))
+			ptrace(PTRACE_CONT, pid, NULL, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+}
+
+/* Try to trace every process that there is or comes to be, init and those that are younger than
+ * this one, until the file @args[0] is there; without one, once. A child of one's own, the twin, is
+ * tried by the same words. */
+static int act_ptrace_sweep(char **args)
+{
+	struct sweep *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return -ENOMEM;
+	s->self = s->top = getpid();
+	s->twin = fork();
+	if (s->twin < 0)
+		return -errno;
+	if (s->twin == 0) {
+		pause();
+		_exit(0);
+	}
+	do {
+		sweep_one(s, 1);
+		for (pid_t pid = s->self + 1; pid < SWEEP_PIDS && pid <= s->top + SWEEP_AHEAD;
+		     pid++)
+			sweep_one(s, pid);
+		sweep_let_go();
+	} while (args[0] != NULL && access(args[0], F_OK) != 0);
+	kill(s->twin, SIGKILL);
+	printf("ok through=%u refused=%u twin=%s\n", s->through, s->refused,
+	       s->twin_through ? "through" : "refused");
+	free(s);
+	return 0;
+}
+
 static int act_vm_read(char **args)
 {
 	static const char source = 'x';
@@ -318,6 +387,7 @@ const struct probe_act probe_call_acts[] = {
 	{ "clone", 1, act_clone, "FLAGS" },
 	{ "personality", 1, act_personality, "VALUE" },
 	{ "ptrace-child", 0, act_ptrace_child, "" },
+	{ "ptrace-sweep", 0, act_ptrace_sweep, "[STOP]" },
 	{ "vm-read", 0, act_vm_read, "" },
 	{ "exec-memfd", 1, act_exec_memfd, "STATUS" },
 	{ NULL, 0, NULL, NULL },
