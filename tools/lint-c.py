@@ -60,8 +60,8 @@ LIBRARIES = {
     "sys/capability.h": "cli",
 }
 
-# Calls that may not be made: names, the folders of src/ that may make them all the same, why.
-# `tests` stands for everything outside src/.
+# Calls that may not be made: names, the folders of src/ and the files that may make them all the
+# same, why. `tests` stands for everything outside src/.
 ANYWHERE = ()
 BANNED = (
     (
@@ -90,6 +90,17 @@ BANNED = (
     ),
     ("fork vfork", ("sys", "tests"), "processes are made by sys/"),
     ("pipe dup creat accept epoll_create inotify_init", ("tests",), "cannot set close-on-exec"),
+    # The names of most that there is to remove are the command's choice.
+    (
+        "unlink unlinkat rmdir rename renameat renameat2 remove nftw sys_unlinkat sys_renameat2",
+        (
+            "tests",
+            "src/cli/selftest-host.c",  # the private directory that it has made
+            "src/cli/selftest-fs.c",  # the attacker, inside
+            "src/cli/selftest-proc.c",  # the same
+        ),
+        "agentbox removes and renames nothing of the host",
+    ),
 )
 
 # Calls that make a descriptor, also where src/sys/ makes them by number. Their flags must say close-on-exec in the call itself, or be a
@@ -306,9 +317,10 @@ def check_calls(path, text):
     folder = folder_of(path)
     code = no_directives(strip(text))
     for names, allowed, why in BANNED:
-        if folder in allowed:
+        if folder in allowed or path in allowed:
             continue
-        for match in calls(code, names):
+        by_number = re.finditer(rf"call\d?\((?:__NR|NR|SYS)_({'|'.join(names.split())})\b", code)
+        for match in (*calls(code, names), *by_number):
             yield line_of(code, match.start()), f"{match.group(1)}(): {why}"
 
 
@@ -428,6 +440,9 @@ CHECKS = {
             ("src/plan/a.c", BODY % "\tp = malloc(1);\n"),
             ("src/policy/a.c", BODY % '\treturn getenv("HOME");\n'),
             ("src/cli/a.c", BODY % "\tn = atoi(s);\n"),
+            ("src/run/a.c", BODY % "\t(void)unlinkat(fd, name, 0);\n"),
+            ("src/cli/a.c", BODY % "\tif (rename(a, b) != 0)\n\t\treturn;\n"),
+            ("src/sys/a.c", BODY % "\tr = sys_call3(SYS_unlinkat, 1, 2, 3);\n"),
             ("tests/a.c", BODY % "\tstrcpy(a, b);\n"),
         ],
         [
@@ -436,6 +451,8 @@ CHECKS = {
             ("src/cli/a.c", BODY % '\tprintf("x");\n\texit(1);\n'),
             ("src/run/a.c", BODY % '\ts = "exit(1)"; /* exit(1) */\n\to->exit(1);\n\tmy_printf("x");\n'),
             ("src/run/a.h", "int warn(const char *s);\n"),
+            ("src/cli/selftest-host.c", BODY % "\tr = unlinkat(fd, name, 0);\n"),
+            ("src/filter/a.c", "static const int rows[] = { SYS_unlinkat };\n"),
         ],
     ),
     "cloexec": (
