@@ -14,6 +14,7 @@ struct child_args {
 	int control;  /* this end of the control socket */
 	int stdio[3]; /* what becomes descriptors 0, 1 and 2: pipes or the null device, else EBADF
 		       */
+	unsigned terminal; /* bit n: descriptor n is a pty made inside instead; 0: there is none */
 };
 
 /* child_main() - entry point on the new stack; @arg is a struct child_args in memory that

@@ -33,7 +33,9 @@ struct child_ctx {
 	const struct plan *plan;
 	int control;
 	int stdio[3];
-	uint32_t op; /* index for the report, where the running step has one */
+	unsigned terminal; /* as in child_args */
+	int tty;           /* the pty, from TERMINAL on, or -1 */
+	uint32_t op;       /* index for the report, where the running step has one */
 
 	uint64_t nofile_soft; /* to be restored in the command, with nofile_raised */
 	int nofile_raised;
@@ -76,6 +78,9 @@ int child_pivot_root(struct child_ctx *ctx);
 int child_seal_root(struct child_ctx *ctx);
 int child_enter_workdir(struct child_ctx *ctx);
 int child_set_descriptors(struct child_ctx *ctx);
+
+/* terminal.c */
+int child_open_terminal(struct child_ctx *ctx);
 
 /* filter.c */
 int child_install_filter(struct child_ctx *ctx);

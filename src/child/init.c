@@ -17,6 +17,7 @@
 #include "sys/fs.h"
 #include "sys/process.h"
 #include "sys/sock.h"
+#include "sys/tty.h"
 
 #define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig)-1))
 
@@ -70,13 +71,23 @@ static int restore_nofile(const struct child_ctx *ctx)
 	return sys_rlimit_set(RLIMIT_NOFILE, &lim);
 }
 
+/* Its own process group, so that a signal reaches it and its children and not init; and with a
+ * pty the one in the foreground. TTOU is blocked still: a background group may do that then. */
+static int command_group(const struct child_ctx *ctx)
+{
+	int r = sys_setpgid(0, 0);
+
+	if (r < 0 || ctx->tty < 0)
+		return r;
+	return sys_tty_foreground(ctx->tty, sys_getpid());
+}
+
 static int command_setup(struct command *cmd)
 {
 	const struct plan *plan = cmd->ctx->plan;
 	int r;
 
-	/* Its own process group, so that a signal reaches it and its children and not init. */
-	r = sys_setpgid(0, 0);
+	r = command_group(cmd->ctx);
 	if (r < 0)
 		return r;
 	r = restore_nofile(cmd->ctx);
@@ -157,14 +168,38 @@ static _Noreturn void command_ended(const struct child_ctx *ctx, int status)
 	child_end(ctx, &report, 0);
 }
 
+/* As a shell does, but for all that is inside: what runs on while the supervisor, and with it every
+ * limit, stands still would be out of reach. */
+static void command_stopped(const struct child_ctx *ctx, int command, int sig)
+{
+	struct child_report report = {
+		.kind = CHILD_REPORT_STOPPED,
+		.step = CHILD_STEP_SPAWN,
+		.status = sig,
+	};
+
+	/* Not the keyboard: a program that took the foreground is gone and did not give it back. */
+	if (sig == SIGTTIN || sig == SIGTTOU) {
+		(void)sys_tty_foreground(ctx->tty, command);
+		(void)sys_kill(-command, SIGCONT);
+		return;
+	}
+	(void)sys_kill(-1, SIGSTOP);
+	if (child_send_report(ctx, &report) < 0)
+		sys_exit_group(125);
+}
+
 /* Reap whatever has ended; does not return when the command is among it. */
 static void reap(const struct child_ctx *ctx, int command)
 {
 	int status, pid;
 
-	while ((pid = sys_wait_any(&status)) > 0) {
-		if (pid == command)
+	while ((pid = sys_wait_any(&status, ctx->tty >= 0)) > 0) {
+		if (pid != command)
+			continue;
+		if (!WIFSTOPPED(status))
 			command_ended(ctx, status);
+		command_stopped(ctx, command, WSTOPSIG(status));
 	}
 	/* The command is always there to be waited for until it is reaped above. */
 	if (pid < 0)
@@ -176,8 +211,13 @@ static void take_order(const struct child_ctx *ctx, int command)
 	struct child_order order = { 0 };
 
 	/* End of file is the death of the supervisor; anything unknown is an end as well. */
-	if (child_recv_order(ctx, &order) < 0 || order.kind != CHILD_ORDER_SIGNAL ||
-	    order.arg < 1 || order.arg > SYS_SIGNAL_MAX)
+	if (child_recv_order(ctx, &order) < 0)
+		sys_exit_group(125);
+	if (order.kind == CHILD_ORDER_RESUME && ctx->tty >= 0) {
+		(void)sys_kill(-1, SIGCONT);
+		return;
+	}
+	if (order.kind != CHILD_ORDER_SIGNAL || order.arg < 1 || order.arg > SYS_SIGNAL_MAX)
 		sys_exit_group(125);
 	/* The group may be empty while the command, a zombie, is about to be reaped. */
 	(void)sys_kill(-command, (int)order.arg);

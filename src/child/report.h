@@ -16,6 +16,7 @@ enum child_order_kind {
 	CHILD_ORDER_IDS_WRITTEN = 0x49445331, /* the id maps are in place */
 	CHILD_ORDER_START = 0x53545254,  /* everything is checked and written: run the command */
 	CHILD_ORDER_SIGNAL = 0x5349474e, /* send @arg to the command's process group */
+	CHILD_ORDER_RESUME = 0x434f4e54, /* continue everything, after CHILD_REPORT_STOPPED */
 };
 
 struct child_order {
@@ -26,11 +27,14 @@ struct child_order {
 /* Child to supervisor. */
 enum child_report_kind {
 	CHILD_REPORT_NONE = 0,
-	CHILD_REPORT_FAILED, /* a step failed: step, op, errnum; nothing ran */
-	CHILD_REPORT_READY,  /* every step is done, CHILD_ORDER_START is not there yet */
-	CHILD_REPORT_EXEC,   /* execve succeeded: the command runs */
-	CHILD_REPORT_NOEXEC, /* execve failed: errnum; nothing ran */
-	CHILD_REPORT_EXITED, /* the command ended: status and usage */
+	CHILD_REPORT_FAILED,   /* a step failed: step, op, errnum; nothing ran */
+	CHILD_REPORT_READY,    /* every step is done, CHILD_ORDER_START is not there yet */
+	CHILD_REPORT_EXEC,     /* execve succeeded: the command runs */
+	CHILD_REPORT_NOEXEC,   /* execve failed: errnum; nothing ran */
+	CHILD_REPORT_TERMINAL, /* the pty is made; its master comes with this packet */
+	CHILD_REPORT_STOPPED,  /* with a pty: the command was stopped (^Z), and all else inside with
+				* it, until CHILD_ORDER_RESUME */
+	CHILD_REPORT_EXITED,   /* the command ended: status and usage */
 };
 
 struct child_report {
@@ -64,6 +68,7 @@ enum child_step {
 	CHILD_STEP_BUILD,
 	CHILD_STEP_SEAL,
 	CHILD_STEP_WORKDIR,
+	CHILD_STEP_TERMINAL,
 	CHILD_STEP_LANDLOCK,
 	CHILD_STEP_DESCRIPTORS,
 	CHILD_STEP_PRIVILEGES,

@@ -13,8 +13,9 @@
 
 #define ROOT_ATTRS (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
-/* Descriptor of the control socket once 0, 1 and 2 are the command's. */
+/* Descriptors of the control socket and of the pty once 0, 1 and 2 are the command's. */
 #define CONTROL_FD 3
+#define TTY_FD     4
 
 /* To tmpfs, 0 and an empty text are "no limit". */
 static bool is_limit(const char *text)
@@ -203,21 +204,53 @@ static int check_stdio(int fd)
 	return id.type == S_IFCHR && id.rdev_major == 1 && id.rdev_minor == 3 ? 0 : -EBADF;
 }
 
+/* The pty is ours and nothing of what the supervisor handed over. */
+static int stdio_source(const struct child_ctx *ctx, int i)
+{
+	int r;
+
+	if ((ctx->terminal & 1U << i) != 0)
+		return sys_dup_min(ctx->tty, TTY_FD + 1);
+	r = check_stdio(ctx->stdio[i]);
+	return r < 0 ? r : sys_dup_min(ctx->stdio[i], TTY_FD + 1);
+}
+
+/* The descriptors of init itself; whatever is above them is closed. */
+static int place_own(struct child_ctx *ctx)
+{
+	int r, last = CONTROL_FD;
+
+	r = sys_dup3(ctx->control, CONTROL_FD, O_CLOEXEC);
+	if (r < 0)
+		return r;
+	ctx->control = CONTROL_FD;
+	if (ctx->tty >= 0) {
+		r = sys_dup3(ctx->tty, TTY_FD, O_CLOEXEC);
+		if (r < 0)
+			return r;
+		ctx->tty = TTY_FD;
+		last = TTY_FD;
+	}
+	return sys_close_range((unsigned)last + 1, ~0U);
+}
+
 int child_set_descriptors(struct child_ctx *ctx)
 {
 	int from[3], control, r;
 
 	/* First out of the way of the numbers they are to get: any may be any. */
-	control = sys_dup_min(ctx->control, CONTROL_FD + 1);
+	control = sys_dup_min(ctx->control, TTY_FD + 1);
 	if (control < 0)
 		return control;
 	ctx->control = control;
+	if (ctx->tty >= 0) {
+		ctx->tty = sys_dup_min(ctx->tty, TTY_FD + 1);
+		if (ctx->tty < 0)
+			return ctx->tty;
+	}
 	for (int i = 0; i < 3; i++) {
 		ctx->op = (uint32_t)i;
-		r = check_stdio(ctx->stdio[i]);
-		if (r < 0)
-			return r;
-		from[i] = sys_dup_min(ctx->stdio[i], CONTROL_FD + 1);
+		from[i] = stdio_source(ctx, i);
 		if (from[i] < 0)
 			return from[i];
 	}
@@ -227,15 +260,11 @@ int child_set_descriptors(struct child_ctx *ctx)
 		if (r < 0)
 			return r;
 	}
-	r = sys_dup3(control, CONTROL_FD, O_CLOEXEC);
+	r = place_own(ctx);
 	if (r < 0)
 		return r;
-	ctx->control = CONTROL_FD;
 	ctx->root_fd = -1;
 	ctx->proc_fd = -1;
-	r = sys_close_range(CONTROL_FD + 1, ~0U);
-	if (r < 0)
-		return r;
 	/* One that was open must be closed now. */
 	return sys_close(control) == -EBADF ? 0 : -EPERM;
 }

@@ -110,6 +110,9 @@ static const struct step {
 	/* After the last thing was created in the root. */
 	{ CHILD_STEP_SEAL, child_seal_root },
 	{ CHILD_STEP_WORKDIR, child_enter_workdir },
+	/* Where the devpts can still be reached by the root, and while the order to start, which
+	 * waits for the master, is a few steps away. */
+	{ CHILD_STEP_TERMINAL, child_open_terminal },
 	/* The last step that opens something of the tree, and the last one for which the right to
 	 * mount is needed: its own check uses it. What follows asks for no file. */
 	{ CHILD_STEP_LANDLOCK, child_restrict_self },
@@ -133,6 +136,8 @@ _Noreturn void child_main(void *arg)
 		.plan = args->plan,
 		.control = args->control,
 		.stdio = { args->stdio[0], args->stdio[1], args->stdio[2] },
+		.terminal = args->terminal,
+		.tty = -1,
 		.root_fd = -1,
 		.proc_fd = -1,
 	};

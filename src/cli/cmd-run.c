@@ -16,9 +16,12 @@
 #include "cli/result.h"
 #include "cli/violations.h"
 #include "profile/schema.h"
+#include "run/tty.h"
 
 enum {
 	OPT_INTERACTIVE = CLI_OWN,
+	OPT_TTY,
+	OPT_NO_TTY,
 	OPT_COMMAND,
 	OPT_WORKDIR,
 	OPT_ENV,
@@ -41,6 +44,9 @@ static const struct cli_option options[] = {
 	{ .id = CLI_PARAM },
 	{ OPT_INTERACTIVE, 'i', "interactive", CLI_ARG_NONE, NULL,
 	  "pass standard input on (default: none, unless stdin and stdout are terminals)" },
+	{ OPT_TTY, 't', "tty", CLI_ARG_NONE, NULL,
+	  "a terminal inside (default: when stdin and stdout are one)" },
+	{ OPT_NO_TTY, 0, "no-tty", CLI_ARG_NONE, NULL, "pipes inside, also on a terminal" },
 	{ OPT_COMMAND, 'c', "command", CLI_ARG_VALUE, "STRING", "run 'sh -c STRING' inside" },
 	{ OPT_WORKDIR, 0, "workdir", CLI_ARG_VALUE, "DIR", "where to start, as seen inside" },
 	{ OPT_ENV, 0, "env", CLI_ARG_REPEATED, "NAME", "pass on a variable of the caller" },
@@ -68,6 +74,7 @@ struct run_args {
 	const char **env_pass;
 	size_t n_env_pass;
 	enum run_stdin stdin_mode;
+	bool terminal;
 };
 
 /* Known before parsing, so that a wrong command line is answered in JSON too. */
@@ -161,6 +168,24 @@ static int parse_json(struct run_args *args, struct err *err)
 	return 0;
 }
 
+/* -t has no place beside a captured output, or without a terminal to be relayed. */
+static int check_terminal(const struct run_args *args, struct err *err)
+{
+	if (!cli_has(&args->parsed, OPT_TTY))
+		return 0;
+	if (cli_has(&args->parsed, OPT_NO_TTY))
+		return err_set(err, ERR_USAGE, 0, "give -t or --no-tty, not both");
+	if (args->json)
+		return err_set(err, ERR_USAGE, 0,
+			       "-t and --json: the output is kept for the result, so there is no "
+			       "terminal to give; leave one of them out");
+	if (!tty_same(STDIN_FILENO, STDOUT_FILENO))
+		return err_set(err, ERR_USAGE, 0,
+			       "-t: standard input and standard output are not one terminal; "
+			       "leave it out");
+	return 0;
+}
+
 static int parse_args(struct arena *a, int argc, char **argv, struct run_args *args,
 		      struct err *err)
 {
@@ -204,6 +229,8 @@ static int parse_args(struct arena *a, int argc, char **argv, struct run_args *a
 			       timeout);
 	if (timeout != NULL && args->timeout_ms == 0)
 		return err_set(err, ERR_USAGE, 0, "--timeout must be more than zero");
+	if (check_terminal(args, err) != 0)
+		return -1;
 	return parse_command(a, args, err);
 }
 
@@ -224,13 +251,19 @@ static bool stdin_is_waiting(void)
 	       ioctl(STDIN_FILENO, FIONREAD, &n) == 0 && n > 0;
 }
 
+/* Where both are a terminal, -i -t is meant; but a background job of a shell that did not ask for
+ * it runs on without being stopped for either. */
 static void choose_stdin(struct run_args *args)
 {
-	bool terminal = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+	bool asked = cli_has(&args->parsed, OPT_TTY);
+	bool meant = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 &&
+		     tty_in_foreground(STDIN_FILENO);
 
 	args->stdin_mode = RUN_STDIN_NULL;
-	if (cli_has(&args->parsed, OPT_INTERACTIVE) || terminal)
+	if (cli_has(&args->parsed, OPT_INTERACTIVE) || asked || meant)
 		args->stdin_mode = RUN_STDIN_CALLER;
+	args->terminal = asked || (meant && !args->json && !cli_has(&args->parsed, OPT_NO_TTY) &&
+				   tty_same(STDIN_FILENO, STDOUT_FILENO));
 }
 
 /* After the run: what comes in while the command runs is missed as well. */
@@ -274,6 +307,7 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 	const struct run_attachment *const attachments[] = { &audit, &protect };
 	struct run_options opt = {
 		.stdin_mode = args->stdin_mode,
+		.terminal = args->terminal,
 		.capture = args->json,
 		.capture_split = args->split,
 		.die_with_caller = cli_has(&args->parsed, OPT_DIE),
@@ -382,6 +416,29 @@ static int report(const struct run_args *args, const struct prepared *prep, stru
 	return r.rc;
 }
 
+/* A ^C that came to us as well, or that a terminal without the relay would have sent to our whole
+ * process group: a shell goes on with its loop or stops by how we end. A command
+ * that took it and went on to a status of its own (an interpreter, an editor) was not interrupted.
+ */
+static void reraise_interrupt(const struct outcome *out, struct err *err)
+{
+	sigset_t set;
+
+	if (!out->interrupt_typed &&
+	    (out->got_signal != SIGINT ||
+	     (out->status == OUTCOME_EXITED && out->exit_code != 128 + SIGINT)))
+		return;
+	if (err->set)
+		cli_say_err(err);
+	*err = (struct err){ 0 };
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	(void)signal(SIGINT, SIG_DFL);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	/* Returns in a pid 1, which no signal of its own ends: then the status says it. */
+	(void)kill(out->interrupt_typed ? 0 : getpid(), SIGINT);
+}
+
 static int command_run(struct arena *a, int argc, char **argv, struct err *err)
 {
 	struct run_args args = { .status_fd = -1 };
@@ -403,6 +460,7 @@ static int command_run(struct arena *a, int argc, char **argv, struct err *err)
 	rc = report(&args, &prep, &out, rc, err);
 	outcome_free(&out);
 	prepare_close(&prep);
+	reraise_interrupt(&out, err);
 	return rc;
 }
 

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/fd.h"
 
 int control_send(int fd, enum child_order_kind kind, uint32_t arg)
 {
@@ -19,14 +22,9 @@ int control_send(int fd, enum child_order_kind kind, uint32_t arg)
 	return n == (ssize_t)sizeof(order) ? 0 : -EPROTO;
 }
 
-int control_recv(int fd, struct child_report *ret)
+/* @n: what recv(2) said. */
+static int control_check(ssize_t n, const struct child_report *ret)
 {
-	ssize_t n;
-
-	memset(ret, 0, sizeof(*ret));
-	do {
-		n = recv(fd, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC);
-	} while (n < 0 && errno == EINTR);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return 0;
 	if (n < 0)
@@ -36,5 +34,50 @@ int control_recv(int fd, struct child_report *ret)
 	if (n != (ssize_t)sizeof(*ret) || ret->kind == CHILD_REPORT_NONE ||
 	    ret->kind > CHILD_REPORT_EXITED)
 		return -EPROTO;
+	return 1;
+}
+
+int control_recv(int fd, struct child_report *ret)
+{
+	ssize_t n;
+
+	memset(ret, 0, sizeof(*ret));
+	do {
+		/* No room for control data: a descriptor that was sent along is not received. */
+		n = recv(fd, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC);
+	} while (n < 0 && errno == EINTR);
+	return control_check(n, ret);
+}
+
+int control_recv_terminal(int fd, struct child_report *ret, int *ret_fd)
+{
+	struct iovec iov = { .iov_base = ret, .iov_len = sizeof(*ret) };
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = room,
+			      .msg_controllen = sizeof(room) };
+	const struct cmsghdr *c;
+	FD_AUTO got = -1;
+	ssize_t n;
+	int r;
+
+	*ret_fd = -1;
+	memset(ret, 0, sizeof(*ret));
+	do {
+		n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	r = control_check(n, ret);
+	if (n < 0)
+		return r;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&got, CMSG_DATA(c), sizeof(got));
+	if (r != 1)
+		return r;
+	if ((ret->kind == CHILD_REPORT_TERMINAL) != (got >= 0) || (msg.msg_flags & MSG_CTRUNC) != 0)
+		return -EPROTO;
+	*ret_fd = fd_take(&got);
 	return 1;
 }

@@ -14,3 +14,6 @@ MUST_CHECK int control_send(int fd, enum child_order_kind kind, uint32_t arg);
  * Return: 1 with *ret set, 0 when there is none now, -EPIPE at end of file, -EPROTO for anything
  * that is not a report, or -errno. */
 MUST_CHECK int control_recv(int fd, struct child_report *ret);
+/* control_recv_terminal() - the same for the one report that brings a descriptor along.
+ * @ret_fd: with CHILD_REPORT_TERMINAL the descriptor, the caller's from then on; else -1. */
+MUST_CHECK int control_recv_terminal(int fd, struct child_report *ret, int *ret_fd);

@@ -29,8 +29,6 @@
 #include "run/supervisor.h"
 
 #define TICK_MS 250
-/* How long the child may take to build the sandbox. */
-#define BUILD_MS 10000
 /* Init ends itself at once after its report; then the kernel kills what is left. */
 #define ENDING_MS 2000
 /* After a limit or a signal: how long a reader of our output may take without reading. */
@@ -106,6 +104,19 @@ static void loop_protocol_error(struct loop *l)
 	loop_kill(l);
 }
 
+/* The command was stopped, and the sandbox with it: so are we; and, when it was the keyboard, our
+ * process group, as if the command ran outside. Nothing inside reaches that group by itself. */
+static void loop_stopped(struct loop *l)
+{
+	struct tty *t = &l->s->tty;
+
+	if (l->state == LOOP_RUNNING)
+		tty_suspend(t, t->keys.suspended);
+	t->keys.suspended = false;
+	if (control_send(l->s->child.control, CHILD_ORDER_RESUME, 0) != 0)
+		loop_kill(l);
+}
+
 static void loop_ending(struct loop *l)
 {
 	l->reported = true;
@@ -129,6 +140,11 @@ static void loop_report(struct loop *l, const struct child_report *r)
 	case CHILD_REPORT_READY: /* built, and the order to start on its way */
 		if (!first)
 			break;
+		return;
+	case CHILD_REPORT_STOPPED:
+		if (!o->started || l->s->tty.master < 0)
+			break;
+		loop_stopped(l);
 		return;
 	case CHILD_REPORT_NOEXEC:
 		if (!first)
@@ -177,17 +193,38 @@ static void loop_control(struct loop *l)
 
 /* --- signals and time --- */
 
-static void loop_signal(struct loop *l, int signo)
+/* Return: whether that was all that @signo does. */
+static bool loop_signal_passing(struct loop *l, int signo)
 {
-	if (signo == SIGUSR1 || signo == SIGUSR2) {
+	switch (signo) {
+	case SIGWINCH:
+		tty_resize(&l->s->tty);
+		return true;
+	case SIGTSTP:
+		tty_suspend(&l->s->tty, false);
+		return true;
+	case SIGUSR1:
+	case SIGUSR2:
 		/* One that cannot be passed on now is lost, as signals are. */
 		if (l->state < LOOP_ENDING)
 			(void)!control_send(l->s->child.control, CHILD_ORDER_SIGNAL,
 					    (uint32_t)signo);
-		return;
+		return true;
+	default:
+		return false;
 	}
+}
+
+static void loop_signal(struct loop *l, int signo)
+{
+	if (loop_signal_passing(l, signo))
+		return;
 	if (l->s->o->got_signal == 0)
 		l->s->o->got_signal = signo;
+	if (signo == TTY_DEATH_SIGNAL) {
+		loop_kill(l);
+		return;
+	}
 	switch (l->state) {
 	case LOOP_RUNNING:
 		loop_terminate(l, signo);
@@ -212,10 +249,12 @@ static void loop_read_signals(struct loop *l)
 	int signo;
 
 	while (l->n_signals < ARRAY_SIZE(l->signals) && (signo = signals_next(&l->s->signals)) != 0)
-		if (signo == SIGCONT)
+		if (signo == SIGCONT) {
 			l->resumed = true;
-		else
+			tty_resumed(&l->s->tty);
+		} else {
 			l->signals[l->n_signals++] = signo;
+		}
 }
 
 static void loop_advance_clock(struct loop *l)
@@ -270,7 +309,7 @@ static void loop_deadlines(struct loop *l)
 		if (!l->s->o->err.set)
 			(void)err_set(&l->s->o->err, ERR_HOST, ETIMEDOUT,
 				      "the sandbox was not built within %d seconds",
-				      BUILD_MS / 1000);
+				      SUPERVISOR_BUILD_MS / 1000);
 		loop_kill(l);
 		break;
 	case LOOP_TERM:
@@ -299,7 +338,7 @@ static int loop_sleep_ms(const struct loop *l)
 	if (timeout != 0 && (due == 0 || timeout < due))
 		due = timeout;
 	if (due == 0)
-		return -1;
+		return tty_away(&l->s->tty) ? TICK_MS : -1;
 	left = due > l->clock ? due - l->clock : 0;
 	return left < TICK_MS ? (int)left : TICK_MS;
 }
@@ -357,6 +396,7 @@ static void loop_verdict(struct loop *l, int status)
 				      "init of the sandbox was killed (from outside, or out of "
 				      "memory)");
 	}
+	o->interrupt_typed = l->s->tty.keys.interrupted && o->has_exit && o->signal == SIGINT;
 	if (o->limit != NULL && (o->status == OUTCOME_EXITED || o->status == OUTCOME_SIGNALED))
 		o->status = OUTCOME_LIMIT;
 }
@@ -388,6 +428,12 @@ static void slot_set(struct pollfd *slot, int fd)
 	*slot = (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
+/* In the background what is typed is not for us. */
+static bool loop_pump_waits(const struct supervisor *s, const struct pump *p)
+{
+	return !(p->input && p->pty && tty_away(&s->tty));
+}
+
 /* poll(2) passes over slots with a negative descriptor. */
 static void loop_watch(struct loop *l)
 {
@@ -398,7 +444,8 @@ static void loop_watch(struct loop *l)
 	slot_set(&l->fds[SLOT_PIDFD], s->child.pidfd);
 	slot_set(&l->fds[SLOT_SIGNALS], s->signals.fd);
 	for (size_t i = 0; i < ARRAY_SIZE(s->io.pumps); i++)
-		if (i >= s->io.n_pumps || !pump_poll(&s->io.pumps[i], &l->fds[SLOT_PUMPS + i]))
+		if (i >= s->io.n_pumps || !loop_pump_waits(s, &s->io.pumps[i]) ||
+		    !pump_poll(&s->io.pumps[i], &l->fds[SLOT_PUMPS + i]))
 			slot_set(&l->fds[SLOT_PUMPS + i], -1);
 	for (size_t i = 0; i < s->n_attached; i++) {
 		const int *fd = s->attached[i]->event_fd;
@@ -447,6 +494,9 @@ static void loop_pumps(struct loop *l)
 		if (l->fds[SLOT_PUMPS + i].revents != 0)
 			moved |= pump_move(p);
 		done = done && pump_done(p);
+		/* A terminal that hung up: the kernel tells only its own sessions. */
+		if (p->pty && pump_done(p) && l->state == LOOP_RUNNING)
+			loop_terminate(l, SIGHUP);
 	}
 	loop_output_limit(l);
 	if (l->state != LOOP_FLUSH)
@@ -459,6 +509,7 @@ static void loop_pumps(struct loop *l)
 
 static void loop_turn(struct loop *l)
 {
+	tty_enter(&l->s->tty);
 	loop_watch(l);
 	if (poll(l->fds, SLOT_ATTACHED + l->s->n_attached, loop_sleep_ms(l)) < 0) {
 		/* Only EINTR and ENOMEM are possible; neither has filled anything in. */
@@ -495,7 +546,7 @@ void loop_run(struct supervisor *s)
 	struct loop l = { .s = s, .looked = supervisor_now_ms() };
 
 	l.fds = heap_alloc(SLOT_ATTACHED + s->n_attached, sizeof(*l.fds));
-	l.deadline = BUILD_MS;
+	l.deadline = SUPERVISOR_BUILD_MS;
 	while (l.state != LOOP_DONE)
 		loop_turn(&l);
 	loop_lost_output(&l);

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -14,6 +16,10 @@
 
 /* How long a call on the caller's descriptor may hold up the loop. */
 #define GUARD_NS (20L * 1000 * 1000)
+
+/* More than the kernel holds between the two ends of a pty (drivers/tty: 64 KiB in the buffer of
+ * the port, 4 KiB in the line discipline). */
+#define PTY_HOLDS ((size_t)256 * 1024)
 
 static void pump_init(struct pump *p, const char *name, int near, int far, enum pump_far kind)
 {
@@ -197,6 +203,21 @@ static size_t pump_account(struct pump *p, size_t n)
 	return n;
 }
 
+static void watch_keys(struct pump_keys *k, const char *buf, size_t len)
+{
+	if (k->interrupt != 0 && memchr(buf, k->interrupt, len) != NULL)
+		k->interrupted = true;
+	if (k->suspend != 0 && memchr(buf, k->suspend, len) != NULL)
+		k->suspended = true;
+}
+
+static bool hung_up(int fd)
+{
+	struct pollfd pfd = { .fd = fd };
+
+	return poll(&pfd, 1, 0) == 1 && (pfd.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
 static bool pump_fill(struct pump *p)
 {
 	size_t want = PUMP_BUF_SIZE;
@@ -211,6 +232,9 @@ static bool pump_fill(struct pump *p)
 			pump_close(p);
 		return false;
 	}
+	/* Modes that somebody set behind our back make a ^D an end of file. */
+	if (n == 0 && p->input && p->pty && !hung_up(p->far))
+		return false;
 	if (n <= 0) {
 		/* EIO is a terminal that hung up; all that matters is that no more will come. */
 		if (n < 0 && errno != EIO)
@@ -218,6 +242,8 @@ static bool pump_fill(struct pump *p)
 		pump_close(p);
 		return false;
 	}
+	if (p->keys != NULL)
+		watch_keys(p->keys, p->buf, (size_t)n);
 	p->start = 0;
 	p->len = pump_account(p, (size_t)n);
 	if (p->last_bytes)
@@ -281,11 +307,12 @@ void pump_finish(struct pump *p)
 
 	if (pump_done(p))
 		return;
-	if (p->input || ioctl(p->near, FIONREAD, &n) != 0 || n < 0) {
+	if (p->input || (!p->pty && (ioctl(p->near, FIONREAD, &n) != 0 || n < 0))) {
 		pump_close(p);
 		return;
 	}
 	p->last_bytes = true;
-	p->remaining = (size_t)n;
+	/* Of a pty the count leaves out what is still on its way; reading does not. */
+	p->remaining = p->pty ? PTY_HOLDS : (size_t)n;
 	pump_settle(p);
 }

@@ -47,6 +47,12 @@ struct pump_guard {
 	int signo;
 };
 
+/* Which keys went by. Zero: none is looked for. */
+struct pump_keys {
+	unsigned char interrupt, suspend; /* what the terminal takes for them; 0: no key */
+	bool interrupted, suspended;      /* it was typed */
+};
+
 struct pump {
 	const char *name; /* for messages */
 	bool input;       /* from the caller to the command */
@@ -54,6 +60,7 @@ struct pump {
 	int far;          /* borrowed */
 	enum pump_far far_kind;
 	bool no_nowait;  /* RWF_NOWAIT is not supported on far */
+	bool pty;        /* near is the master of a pty inside, far the caller's terminal */
 	bool last_bytes; /* only @remaining more bytes are read: the writers are dead */
 	size_t remaining;
 	char *buf; /* owned, PUMP_BUF_SIZE */
@@ -61,6 +68,7 @@ struct pump {
 	struct strbuf *sink;        /* borrowed; with PUMP_FAR_NONE */
 	struct pump_budget *budget; /* borrowed; of output pumps */
 	struct pump_guard *guard;   /* borrowed */
+	struct pump_keys *keys;     /* borrowed; of the input of a pty, else NULL */
 	int errnum;                 /* why bytes were lost; 0 also when the reader just left */
 };
 

@@ -8,11 +8,11 @@
 
 #include "run/supervisor.h"
 
-static int run_die_with_caller(struct err *err)
+static int run_die_with_caller(const struct run_options *opt, struct err *err)
 {
 	pid_t caller = getppid();
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+	if (prctl(PR_SET_PDEATHSIG, opt->terminal ? TTY_DEATH_SIGNAL : SIGKILL) != 0)
 		return err_set(err, ERR_HOST, errno, "cannot ask to end with the caller");
 	/* It may have ended before the kernel was asked. */
 	if (getppid() != caller)
@@ -31,11 +31,11 @@ static int run_prepare(struct supervisor *s, struct err *err)
 	return 0;
 }
 
-static int run_start(struct supervisor *s, const struct run_options *opt, struct err *err)
+static int run_start(struct supervisor *s, struct err *err)
 {
 	if (run_prepare(s, err) != 0)
 		return -1;
-	if (stdfd_open(&s->io, s->plan, opt, s->o->output, err) != 0) {
+	if (stdfd_open(&s->io, s->plan, s->opt, s->o->output, err) != 0) {
 		/* The one act of it that the host may refuse: pipes given to another user. */
 		if (err->errnum == EPERM)
 			s->o->failure = (struct run_failure){ .place = CAUSE_IDS, .errnum = EPERM };
@@ -64,21 +64,28 @@ int run_plan(const struct plan *plan, const struct run_options *opt,
 	     struct outcome *ret, struct err *err)
 {
 	struct supervisor s = { .plan = plan,
+				.opt = opt,
 				.attached = attachments,
 				.n_attached = n_attachments,
 				.child = { .pid = -1, .pidfd = -1, .control = -1 },
 				.o = ret };
 
 	*ret = (struct outcome){ 0 };
-	if (opt->die_with_caller && run_die_with_caller(err) != 0)
+	tty_open(&s.tty, opt->terminal ? opt->caller_stdio[0] : -1, opt->die_with_caller);
+	/* Stopped there, a signal ends us at once: nothing is built and nothing is raw. */
+	if (opt->terminal && tty_wait_foreground(s.tty.far, err) != 0)
+		return -1;
+	if (opt->die_with_caller && run_die_with_caller(opt, err) != 0)
 		return -1;
 	/* From here on a signal is an event: the attachments are finished whatever comes. */
-	if (signals_open(&s.signals, err) != 0)
+	if (signals_open(&s.signals, opt->terminal, err) != 0)
 		return -1;
-	if (run_start(&s, opt, &ret->err) == 0) {
+	if (run_start(&s, &ret->err) == 0) {
 		loop_run(&s);
 		stdfd_free(&s.io);
 	}
+	/* First of all that may take time, and before anything is printed. */
+	tty_close(&s.tty);
 	spawn_close(&s.child);
 	run_finish(&s);
 	signals_close(&s.signals);

@@ -37,7 +37,9 @@ struct outcome {
 	int signal;     /* SIGNALED, or what ended the command after a limit */
 	bool has_exit;  /* exit_code or signal above are the command's own */
 	int got_signal; /* the first INT, TERM, HUP or QUIT that agentbox itself received, or 0 */
-	const char *limit; /* the one that ended the run: its name, static; NULL when none did */
+	bool interrupt_typed; /* with a terminal: ^C was typed, and INT ended the command: without
+				 the relay our process group would have had it too */
+	const char *limit;    /* the one that ended the run: its name, static; NULL when none did */
 	enum plan_limit limit_which; /* with limit, as of the next two */
 	uint64_t limit_reached;      /* in the limit's unit */
 	uint64_t limit_at_ms;        /* since the start */
@@ -91,17 +93,23 @@ enum run_stdin {
 
 struct run_options {
 	enum run_stdin stdin_mode;
+	/* The command gets a pty of the sandbox's own in place of the terminal that caller_stdio
+	 * 0 and 1, and maybe 2, are: relayed, raw while the run lasts. Not with capture. */
+	bool terminal;
 	bool capture;         /* keep the output in the outcome (--json) instead of passing it on */
 	bool capture_split;   /* stdout and stderr apart */
 	int caller_stdio[3];  /* borrowed: normally 0, 1, 2 */
-	bool die_with_caller; /* SIGKILL from the kernel when the calling process (the thread of
-				 it that started us, prctl(2) PR_SET_PDEATHSIG) ends */
+	bool die_with_caller; /* ends when the calling process does (the thread of it that started
+				 us, prctl(2) PR_SET_PDEATHSIG): by SIGKILL from the kernel, but
+				 with a terminal, whose modes must be put back, only while we
+				 are suspended */
 };
 
 /* Signals while a run lasts: INT, TERM, HUP and QUIT go to the command's process group, and what
  * still runs plan->grace_ms later, or at a second one, is killed; USR1 and USR2 go there too.
  * One that the caller had ignored stays ignored. The mask, and what is done with PIPE and CHLD,
- * are on return as they were.
+ * are on return as they were. With a terminal WINCH, TSTP and CONT act as they do on a shell, and
+ * what would else end the supervisor (ALRM, XCPU and the like) goes to the command's process group.
  *
  * Time in which the supervisor was stopped (SIGSTOP, ^Z) does not count for any limit, to within
  * a quarter of a second for each stop. */

@@ -7,28 +7,44 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "run/tty.h"
 
 static const int handled[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
-static void handled_set(sigset_t *ret)
+static const int handled_terminal[] = {
+	SIGTSTP, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO, SIGPWR
+};
+
+static void add_unless_ignored(sigset_t *set, const int *signals, size_t n)
 {
 	struct sigaction sa;
 
+	for (size_t i = 0; i < n; i++)
+		if (sigaction(signals[i], NULL, &sa) == 0 && sa.sa_handler != SIG_IGN)
+			sigaddset(set, signals[i]);
+}
+
+static void handled_set(bool terminal, sigset_t *ret)
+{
 	sigemptyset(ret);
-	for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
-		if (sigaction(handled[i], NULL, &sa) == 0 && sa.sa_handler != SIG_IGN)
-			sigaddset(ret, handled[i]);
+	add_unless_ignored(ret, handled, ARRAY_SIZE(handled));
+	if (terminal) {
+		add_unless_ignored(ret, handled_terminal, ARRAY_SIZE(handled_terminal));
+		/* Nothing happens without it, so nobody ignores it on purpose. */
+		sigaddset(ret, SIGWINCH);
+		sigaddset(ret, TTY_DEATH_SIGNAL);
+	}
 	sigaddset(ret, SIGCONT);
 }
 
-int signals_open(struct signals *s, struct err *err)
+int signals_open(struct signals *s, bool terminal, struct err *err)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction plain = { .sa_handler = SIG_DFL };
 	sigset_t set;
 
 	*s = (struct signals){ .fd = -1 };
-	handled_set(&set);
+	handled_set(terminal, &set);
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd < 0)
 		return err_set(err, ERR_HOST, errno, "cannot watch for signals");

@@ -166,7 +166,8 @@ static int spawn_clone(const struct plan *plan, char *stack, struct spawn_top *t
 	return 0;
 }
 
-int spawn_child(const struct plan *plan, const int stdio[3], struct spawn *ret, struct err *err)
+int spawn_child(const struct plan *plan, const int stdio[3], unsigned terminal, struct spawn *ret,
+		struct err *err)
 {
 	size_t guard = page_size();
 	size_t size = guard + STACK_SIZE + page_up(sizeof(struct spawn_top));
@@ -191,7 +192,8 @@ int spawn_child(const struct plan *plan, const int stdio[3], struct spawn *ret, 
 	*top = (struct spawn_top){ .plan = *plan, .peer = ours };
 	top->args = (struct child_args){ .plan = &top->plan,
 					 .control = theirs,
-					 .stdio = { stdio[0], stdio[1], stdio[2] } };
+					 .stdio = { stdio[0], stdio[1], stdio[2] },
+					 .terminal = terminal };
 	/* No handler of ours may run in the child; it sets its own mask. */
 	sigfillset(&all);
 	if (mprotect(map, guard, PROT_NONE) != 0 || sigprocmask(SIG_SETMASK, &all, &old) != 0) {

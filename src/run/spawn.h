@@ -17,9 +17,10 @@ struct spawn {
 
 /* spawn_child() - clone; the child then waits for its id maps.
  * @stdio: what the child gets as 0, 1 and 2, each >= 3; the caller closes its copies.
+ * @terminal: bit n: the child makes a pty for descriptor n instead (child/child.h).
  * The plan's strings and arrays must be in an ARENA_PLAN or in the program itself. */
-MUST_CHECK int spawn_child(const struct plan *plan, const int stdio[3], struct spawn *ret,
-			   struct err *err);
+MUST_CHECK int spawn_child(const struct plan *plan, const int stdio[3], unsigned terminal,
+			   struct spawn *ret, struct err *err);
 /* spawn_kill() - SIGKILL to init: the whole pid namespace goes with it. */
 void spawn_kill(const struct spawn *s);
 /* spawn_reap() - collect init.

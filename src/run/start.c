@@ -6,6 +6,7 @@
  *   id maps, IDS_WRITTEN (root caller) ----> identity, tree, privileges
  *   sources again, by mount id too           |
  *   after_clone of each attachment           |
+ *   the terminal's modes <------------------ with a terminal: the master of a pty
  *   START ---------------------------------> the command, once every step is done
  *
  * Whatever fails before START ends the child; it waits for the exact token and knows no other
@@ -15,6 +16,7 @@
  * while the child builds, it costs no time. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <time.h>
 
 #include "base/fd.h"
@@ -122,10 +124,54 @@ static int start_attachments(struct supervisor *s, struct err *err)
 	return 0;
 }
 
+/* Return: whether something is there to be received. */
+static bool wait_report(int fd)
+{
+	const uint64_t until = supervisor_now_ms() + SUPERVISOR_BUILD_MS;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	uint64_t now = until - SUPERVISOR_BUILD_MS;
+
+	/* One more look after the time is over: we may have been stopped meanwhile. */
+	for (;;) {
+		if (poll(&p, 1, now < until ? (int)(until - now) : 0) > 0)
+			return true;
+		if (now >= until)
+			return false;
+		now = supervisor_now_ms();
+	}
+}
+
+/* The last thing before the order to start: from here to the end the terminal is raw. */
+static int start_terminal(struct supervisor *s, struct err *err)
+{
+	struct child_report r;
+	int got, master = -1;
+
+	if (s->io.terminal == 0)
+		return 0;
+	if (!wait_report(s->child.control))
+		return err_set(err, ERR_HOST, ETIMEDOUT,
+			       "the sandbox was not built within %d seconds",
+			       SUPERVISOR_BUILD_MS / 1000);
+	got = control_recv_terminal(s->child.control, &r, &master);
+	if (got == -EPIPE)
+		return child_gone(s, err);
+	if (got == 1 && r.kind == CHILD_REPORT_FAILED)
+		return supervisor_step_failed(s, &r, err);
+	if (got != 1 || r.kind != CHILD_REPORT_TERMINAL) {
+		fd_close(&master);
+		return err_set(err, ERR_INTERNAL, EPROTO,
+			       "init of the sandbox sent a wrong report");
+	}
+	if (tty_start(&s->tty, master, err) != 0)
+		return -1;
+	return stdfd_add_terminal(&s->io, s->opt, s->tty.master, &s->tty.keys, err);
+}
+
 static int start_steps(struct supervisor *s, struct err *err)
 {
 	if (start_ids(s, err) != 0 || start_check_sources(s, err) != 0 ||
-	    start_attachments(s, err) != 0)
+	    start_attachments(s, err) != 0 || start_terminal(s, err) != 0)
 		return -1;
 	return start_order(s, CHILD_ORDER_START, err);
 }
@@ -133,7 +179,7 @@ static int start_steps(struct supervisor *s, struct err *err)
 int start_child(struct supervisor *s, struct err *err)
 {
 	s->cloned_ms = supervisor_now_ms();
-	if (spawn_child(s->plan, s->io.child, &s->child, err) != 0)
+	if (spawn_child(s->plan, s->io.child, s->io.terminal, &s->child, err) != 0)
 		return place_failed(s, CAUSE_CLONE, err);
 	stdfd_close_child(&s->io);
 	if (start_steps(s, err) == 0)

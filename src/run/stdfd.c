@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "run/blame.h"
+#include "run/tty.h"
 
 /* Output kept in memory when the plan names no limit. */
 #define CAPTURE_DEFAULT ((uint64_t)1024 * 1024)
@@ -186,6 +187,10 @@ static int open_input(struct stdfd_set *set, const struct plan *plan, const stru
 	struct pump *p;
 	int near = -1;
 
+	if (opt->terminal) {
+		set->terminal |= 1U << 0;
+		return 0;
+	}
 	if (opt->stdin_mode == RUN_STDIN_CALLER)
 		std_look(fd, &look);
 	if (look.class == STD_REFUSED)
@@ -245,6 +250,48 @@ static int open_outputs(struct stdfd_set *set, const struct plan *plan,
 	return open_output(set, 2, plan, opt, &errs, err);
 }
 
+/* What is redirected away from the terminal stays so. */
+static int open_terminal(struct stdfd_set *set, const struct plan *plan,
+			 const struct run_options *opt, struct err *err)
+{
+	const int *fds = opt->caller_stdio;
+	struct std_look errs;
+
+	if (opt->capture || !tty_same(fds[0], fds[1]))
+		return err_set(err, ERR_REQUEST, 0,
+			       "standard input and output are not one terminal");
+	set->terminal |= 1U << 1;
+	if (tty_same(fds[1], fds[2])) {
+		set->terminal |= 1U << 2;
+		return 0;
+	}
+	std_look(fds[2], &errs);
+	return open_output(set, 2, plan, opt, &errs, err);
+}
+
+int stdfd_add_terminal(struct stdfd_set *set, const struct run_options *opt, int master,
+		       struct pump_keys *keys, struct err *err)
+{
+	struct pump *p;
+	int in, out;
+
+	if (fd_above(master, &in, err) != 0)
+		return -1;
+	p = pump_add(set);
+	pump_init_input(p, in, opt->caller_stdio[0], PUMP_FAR_STREAM);
+	p->guard = &set->guard;
+	p->pty = true;
+	p->keys = keys;
+	if (fd_above(master, &out, err) != 0)
+		return -1;
+	p = pump_add(set);
+	pump_init_output(p, std_names[1], out, opt->caller_stdio[1], PUMP_FAR_STREAM);
+	p->budget = &set->budget;
+	p->guard = &set->guard;
+	p->pty = true;
+	return 0;
+}
+
 int stdfd_open(struct stdfd_set *set, const struct plan *plan, const struct run_options *opt,
 	       struct strbuf sink[2], struct err *err)
 {
@@ -258,8 +305,9 @@ int stdfd_open(struct stdfd_set *set, const struct plan *plan, const struct run_
 	set->budget.left = plan->output_bytes;
 	r = open_input(set, plan, opt, err);
 	if (r == 0)
-		r = opt->capture ? open_capture(set, plan, opt, sink, err)
-				 : open_outputs(set, plan, opt, err);
+		r = opt->terminal  ? open_terminal(set, plan, opt, err)
+		    : opt->capture ? open_capture(set, plan, opt, sink, err)
+				   : open_outputs(set, plan, opt, err);
 	if (r != 0)
 		stdfd_free(set);
 	return r;

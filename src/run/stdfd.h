@@ -8,6 +8,9 @@
  * through a pipe of ours; for /dev/null there is a new opening of it; directories, block devices
  * and other devices are refused.
  *
+ * With opt->terminal, descriptors 0, 1 and, if it is the same terminal, 2 are a pty that the child
+ * makes.
+ *
  * Two things differ from a pipe that is handed down: input is read ahead, so what the command
  * leaves unread is lost to who reads that pipe next; and a write of PIPE_BUF bytes or less is one
  * piece inside, but may be cut where it meets those of other writers of the caller's pipe. */
@@ -21,7 +24,8 @@
 #include "run/run.h"
 
 struct stdfd_set {
-	int child[3]; /* owned: for the child, each >= 3 */
+	int child[3];      /* owned: for the child, each >= 3 */
+	unsigned terminal; /* bit n: the child makes a pty for descriptor n */
 	struct pump pumps[3];
 	size_t n_pumps;
 	struct pump_budget budget;
@@ -33,6 +37,10 @@ struct stdfd_set {
  * The set holds pointers into itself: it must not move. On failure nothing is left open. */
 MUST_CHECK int stdfd_open(struct stdfd_set *set, const struct plan *plan,
 			  const struct run_options *opt, struct strbuf sink[2], struct err *err);
+/* stdfd_add_terminal() - the pty is there: pump between it and the caller's terminal.
+ * @master: borrowed. @keys: borrowed, noted in the input. */
+MUST_CHECK int stdfd_add_terminal(struct stdfd_set *set, const struct run_options *opt, int master,
+				  struct pump_keys *keys, struct err *err);
 /* stdfd_close_child() - after the clone: our copies of what the child has. */
 void stdfd_close_child(struct stdfd_set *set);
 void stdfd_free(struct stdfd_set *set);

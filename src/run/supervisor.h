@@ -11,18 +11,23 @@
 #include "run/signals.h"
 #include "run/spawn.h"
 #include "run/stdfd.h"
+#include "run/tty.h"
 
 /* How long an end may take that nothing in the sandbox can delay: only a process in
  * uninterruptible sleep outlives this, and then waiting longer does not help. */
 #define SUPERVISOR_KILL_MS 10000
+/* How long the child may take to build the sandbox. */
+#define SUPERVISOR_BUILD_MS 10000
 
 struct supervisor {
 	const struct plan *plan;                      /* borrowed */
+	const struct run_options *opt;                /* borrowed */
 	const struct run_attachment *const *attached; /* borrowed */
 	size_t n_attached;
 	size_t n_prepared;
 	struct signals signals;
 	struct stdfd_set io;
+	struct tty tty;
 	struct spawn child;
 	uint64_t cloned_ms; /* when */
 	struct outcome *o;  /* borrowed */

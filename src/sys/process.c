@@ -126,12 +126,18 @@ int sys_kill(int pid, int sig)
 	return (int)sys_call2(SYS_kill, pid, sig);
 }
 
-int sys_wait_any(int *status)
+int sys_getpid(void)
 {
+	return (int)sys_call0(SYS_getpid);
+}
+
+int sys_wait_any(int *status, bool stopped)
+{
+	const int options = WNOHANG | __WALL | (stopped ? WUNTRACED : 0);
 	long r;
 
 	do {
-		r = sys_call4(SYS_wait4, -1, sys_arg(status), WNOHANG | __WALL, 0);
+		r = sys_call4(SYS_wait4, -1, sys_arg(status), options, 0);
 	} while (r == -EINTR);
 	return (int)r;
 }

@@ -41,9 +41,11 @@ int sys_sigmask_set(uint64_t blocked);
 int sys_signal_default(int sig);
 int sys_signalfd(uint64_t set);
 int sys_kill(int pid, int sig);
+int sys_getpid(void);
 /* sys_wait_any() - reap one ended child of any kind without waiting: pid, 0 when none has ended,
- * -ECHILD when there is none. */
-int sys_wait_any(int *status);
+ * -ECHILD when there is none.
+ * @stopped: tell of one that was stopped as well. */
+int sys_wait_any(int *status, bool stopped);
 int sys_rusage_children(struct rusage *ret);
 int sys_rlimit_get(int resource, struct sys_rlimit *ret);
 int sys_rlimit_set(int resource, const struct sys_rlimit *lim);

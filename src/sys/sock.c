@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <net/if.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "sys/fs.h"
 #include "sys/raw.h"
@@ -16,6 +18,28 @@ ssize_t sys_send(int fd, const void *buf, size_t len)
 
 	do {
 		r = sys_call6(SYS_sendto, fd, sys_arg(buf), (long)len, MSG_NOSIGNAL, 0, 0);
+	} while (r == -EINTR);
+	return r;
+}
+
+ssize_t sys_send_fd(int fd, const void *buf, size_t len, int passed)
+{
+	/* The kernel only reads what iov_base points to. */
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = room,
+			      .msg_controllen = sizeof(room) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	long r;
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &passed, sizeof(passed));
+	do {
+		r = sys_call3(SYS_sendmsg, fd, sys_arg(&msg), MSG_NOSIGNAL);
 	} while (r == -EINTR);
 	return r;
 }

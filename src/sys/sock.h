@@ -7,6 +7,8 @@
 
 /* sys_send() - one packet, without SIGPIPE. */
 ssize_t sys_send(int fd, const void *buf, size_t len);
+/* sys_send_fd() - the same, and a copy of descriptor @passed along with it. */
+ssize_t sys_send_fd(int fd, const void *buf, size_t len, int passed);
 /* sys_recv() - one packet; 0 at end of file; descriptors sent along are not received. */
 ssize_t sys_recv(int fd, void *buf, size_t len);
 /* sys_recv_waiting() - 1: a packet, or the end of file, is there already; 0: not yet. */

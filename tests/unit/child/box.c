@@ -369,6 +369,8 @@ static void follow(struct box *b, struct box_result *ret, uint64_t start)
 			ret->exited = r;
 			break;
 		case CHILD_REPORT_NONE:
+		case CHILD_REPORT_TERMINAL:
+		case CHILD_REPORT_STOPPED:
 			die("report");
 		}
 	}
