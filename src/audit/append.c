@@ -94,19 +94,29 @@ static int log_write(const struct audit *au, const struct strbuf *out, uint64_t 
 		       au->dir);
 }
 
-static int append_lines(const struct audit *au, const struct audit_record *records, size_t n,
-			const struct audit_lost *lost, struct audit_head *head, struct err *err)
+static int find_tail(const struct audit *au, uint64_t size, struct audit_tail *ret, struct err *err)
 {
 	STRBUF_AUTO name = { 0 };
+
+	if (size != 0 && size == au->wrote_size) {
+		*ret = (struct audit_tail){ .head = au->wrote_head, .keep = size };
+		return 0;
+	}
+	strbuf_printf(&name, "%s/" AUDIT_FILE, au->dir);
+	return audit_tail_read(au->fd, size, name.buf, ret, err);
+}
+
+static int append_lines(struct audit *au, const struct audit_record *records, size_t n,
+			const struct audit_lost *lost, struct audit_head *head, struct err *err)
+{
 	STRBUF_AUTO out = { 0 };
 	struct audit_tail tail;
 	struct stat st;
 
-	strbuf_printf(&name, "%s/" AUDIT_FILE, au->dir);
 	if (fstat(au->fd, &st) != 0)
-		return err_set(err, ERR_AUDIT, errno, "cannot look at the audit log '%s'",
-			       name.buf);
-	if (audit_tail_read(au->fd, (uint64_t)st.st_size, name.buf, &tail, err) != 0)
+		return err_set(err, ERR_AUDIT, errno,
+			       "cannot look at the audit log '%s/" AUDIT_FILE "'", au->dir);
+	if (find_tail(au, (uint64_t)st.st_size, &tail, err) != 0)
 		return -1;
 	*head = tail.head;
 	if (tail.torn && recovered_add(&tail, &out, head, err) != 0)
@@ -118,8 +128,13 @@ static int append_lines(const struct audit *au, const struct audit_record *recor
 			return -1;
 	}
 	if (tail.keep < (uint64_t)st.st_size && ftruncate(au->fd, (off_t)tail.keep) != 0)
-		return err_set(err, ERR_AUDIT, errno, "cannot repair the audit log '%s'", name.buf);
-	return out.len == 0 ? 0 : log_write(au, &out, tail.keep, err);
+		return err_set(err, ERR_AUDIT, errno,
+			       "cannot repair the audit log '%s/" AUDIT_FILE "'", au->dir);
+	if (out.len > 0 && log_write(au, &out, tail.keep, err) != 0)
+		return -1;
+	au->wrote_size = tail.keep + out.len;
+	au->wrote_head = *head;
+	return 0;
 }
 
 int audit_append(struct audit *au, const struct audit_record *records, size_t n,

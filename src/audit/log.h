@@ -34,6 +34,9 @@ struct audit {
 	ino_t ino;
 	struct arena mem; /* holds this very struct too */
 	const char *dir;  /* only for messages */
+	/* What we wrote last: when the log ends there still, its end need not be read again. */
+	uint64_t wrote_size; /* of the file; 0: nothing yet */
+	struct audit_head wrote_head;
 };
 
 /* audit_log_open() - open the log below au->dir_fd in place of the one that is open. */

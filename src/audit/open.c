@@ -206,6 +206,7 @@ int audit_log_open(struct audit *au, struct err *err)
 	struct stat st;
 
 	fd_close(&au->fd);
+	au->wrote_size = 0;
 	for (int i = 0; i < REOPEN_MAX; i++) {
 		FD_AUTO fd = openat(au->dir_fd, AUDIT_FILE,
 				    O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC |

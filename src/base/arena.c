@@ -8,8 +8,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define CHUNK_SIZE ((size_t)64 * 1024)
-#define ALIGN      ((size_t)16)
+/* Each chunk is twice the one before, up to the larger of these: many an arena holds one thing. */
+#define CHUNK_MIN ((size_t)16 * 1024)
+#define CHUNK_MAX ((size_t)64 * 1024)
+#define ALIGN     ((size_t)16)
 
 struct arena_chunk {
 	struct arena_chunk *next; /* owned */
@@ -19,12 +21,15 @@ struct arena_chunk {
 
 #define HEADER ((sizeof(struct arena_chunk) + ALIGN - 1) & ~(ALIGN - 1))
 
-static struct arena_chunk *chunk_new(enum arena_kind kind, size_t payload)
+static struct arena_chunk *chunk_new(enum arena_kind kind, const struct arena_chunk *last,
+				     size_t payload)
 {
-	size_t size = CHUNK_SIZE;
+	size_t size = last == NULL ? CHUNK_MIN : CHUNK_MAX;
 	struct arena_chunk *c;
 
-	if (payload > CHUNK_SIZE - HEADER)
+	if (last != NULL && last->size < CHUNK_MAX / 2)
+		size = 2 * last->size;
+	if (payload > size - HEADER)
 		size = (HEADER + payload + 4095) & ~(size_t)4095;
 	/* Populated: most of a chunk is used, and a fault for each page costs more than the page.
 	 */
@@ -50,7 +55,7 @@ void *arena_alloc(struct arena *a, size_t size)
 		abort();
 	want = (size + ALIGN - 1) & ~(ALIGN - 1);
 	if (c == NULL || c->size - c->used < want) {
-		c = chunk_new(a->kind, want);
+		c = chunk_new(a->kind, c, want);
 		c->next = a->head;
 		a->head = c;
 	}

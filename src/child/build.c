@@ -167,24 +167,33 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-/* In a tree of the host, or where a certain object is expected: resolved to the end without a
- * link, looked at, and mounted on by descriptor. */
-static int attach_checked(struct child_ctx *ctx, const struct plan_op *op, int tree)
+/* What is mounted on, resolved to the end without a link and looked at. */
+static int open_target(struct child_ctx *ctx, const struct plan_op *op)
 {
 	struct file_id id;
-	int target, r = 0;
+	int target, r;
 
 	/* With O_NOFOLLOW a link in the last component is opened itself, and then covered. */
 	target = open_inside(ctx, op->at, O_PATH | (op->over_link ? O_NOFOLLOW : 0));
+	if (target < 0 || !op->has_expect)
+		return target;
+	r = sys_file_id(target, "", AT_EMPTY_PATH, &id);
+	if (r == 0 && !file_id_same(&id, &op->expect))
+		r = -ESTALE;
+	if (r == 0)
+		return target;
+	(void)sys_close(target);
+	return r;
+}
+
+/* In a tree of the host, or where a certain object is expected: mounted on by descriptor. */
+static int attach_checked(struct child_ctx *ctx, const struct plan_op *op, int tree)
+{
+	int r, target = open_target(ctx, op);
+
 	if (target < 0)
 		return target;
-	if (op->has_expect) {
-		r = sys_file_id(target, "", AT_EMPTY_PATH, &id);
-		if (r == 0 && !file_id_same(&id, &op->expect))
-			r = -ESTALE;
-	}
-	if (r == 0)
-		r = sys_move_mount(tree, target);
+	r = sys_move_mount(tree, target);
 	(void)sys_close(target);
 	return r;
 }
@@ -339,10 +348,33 @@ static int clone_inside(struct child_ctx *ctx, const char *path)
 	return tree;
 }
 
+/* A place bound onto itself, to be seen with other attributes: one descriptor is both ends. */
+static int bind_itself(struct child_ctx *ctx, const struct plan_op *op)
+{
+	int tree, r, target = open_target(ctx, op);
+
+	if (target < 0)
+		return target;
+	tree = sys_open_tree(target, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE);
+	if (tree < 0)
+		return tree;
+	r = child_restrict_tree(tree, op->attrs);
+	if (r == 0)
+		r = sys_move_mount(tree, target);
+	forget_covered(ctx, op->at);
+	(void)sys_close(tree);
+	(void)sys_close(target);
+	return r;
+}
+
 static int op_bind(struct child_ctx *ctx, const struct plan_op *op)
 {
-	int r, tree = clone_inside(ctx, op->from);
+	int r, tree;
 
+	if (op->from != NULL && op->at != NULL && child_same_text(op->from, op->at) &&
+	    !child_same_text(op->at, "/"))
+		return bind_itself(ctx, op);
+	tree = clone_inside(ctx, op->from);
 	if (tree < 0)
 		return tree;
 	r = op->shallow ? child_restrict_mount(tree, op->attrs)

@@ -70,6 +70,7 @@ int child_raise_loopback(struct child_ctx *ctx);
 int child_drop_privileges(struct child_ctx *ctx);
 
 /* root.c */
+bool child_same_text(const char *a, const char *b);
 int child_make_tmpfs(const char *bytes, const char *inodes, const char *mode, unsigned attrs);
 int child_own_dev(struct child_ctx *ctx, int mount);
 int child_attach_root(struct child_ctx *ctx);

@@ -155,7 +155,7 @@ int child_seal_root(struct child_ctx *ctx)
 	return r == 0 ? -EPERM : r;
 }
 
-static bool same_text(const char *a, const char *b)
+bool child_same_text(const char *a, const char *b)
 {
 	while (*a != '\0' && *a == *b) {
 		a++;
@@ -184,7 +184,7 @@ int child_enter_workdir(struct child_ctx *ctx)
 	r = sys_getcwd(cwd, sizeof(cwd));
 	if (r < 0)
 		return r;
-	return same_text(cwd, dir) ? 0 : -ESTALE;
+	return child_same_text(cwd, dir) ? 0 : -ESTALE;
 }
 
 /* What a descriptor leads to can be opened again through /proc/self/fd with other rights than

@@ -81,7 +81,9 @@ static json_t *hashes_json(const struct profile *p)
 {
 	json_t *o = json_object();
 	json_t *files = json_array();
+	struct profile_hashes h;
 
+	profile_hash_blocks(p, &h);
 	for (size_t i = 0; i < p->files.n; i++) {
 		json_t *file = json_object();
 
@@ -91,8 +93,8 @@ static json_t *hashes_json(const struct profile *p)
 	}
 	json_put(o, "profile", json_text(p->files.v[0].name));
 	json_put(o, "sha256", json_text(p->sha256));
-	json_put(o, "sandbox_sha256", json_text(p->sandbox_sha256));
-	json_put(o, "permissions_sha256", json_text(p->permissions_sha256));
+	json_put(o, "sandbox_sha256", json_text(h.sandbox_sha256));
+	json_put(o, "permissions_sha256", json_text(h.permissions_sha256));
 	json_put(o, "files", files);
 	return o;
 }

@@ -303,8 +303,8 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 			struct outcome *out, struct err *err)
 {
 	struct violations violations = { .arena = a, .prepared = prep, .quiet = args->quiet };
-	struct run_attachment audit, protect;
-	const struct run_attachment *const attachments[] = { &audit, &protect };
+	struct run_attachment roots, audit, protect;
+	const struct run_attachment *const attachments[] = { &roots, &audit, &protect };
 	struct run_options opt = {
 		.stdin_mode = args->stdin_mode,
 		.terminal = args->terminal,
@@ -316,6 +316,7 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 
 	note_weaker(args, prep);
 	prep->record.plan = prep->plan;
+	prepare_attachment(prep, &roots);
 	record_attachment(&prep->record, &audit);
 	violations_attachment(&violations, &protect);
 	if (run_plan(prep->plan, &opt, attachments, ARRAY_SIZE(attachments), out, err) != 0) {
@@ -355,6 +356,7 @@ static int run_request(struct arena *a, struct run_args *args, struct prepared *
 		.timeout_ms = args->timeout_ms,
 		.capture = args->json,
 		.dry_run = args->dry_run,
+		.judge_later = !args->dry_run,
 	};
 	int rc;
 
@@ -381,8 +383,8 @@ static void say_verdict(const struct prepared *prep)
 		cli_say("denied: %s", prep->decision.reason);
 }
 
-static int report(const struct run_args *args, const struct prepared *prep, struct outcome *out,
-		  int rc, struct err *err)
+static int report(const struct run_args *args, struct prepared *prep, struct outcome *out, int rc,
+		  struct err *err)
 {
 	struct result r = {
 		.rc = rc,

@@ -350,9 +350,9 @@ static int show_self(struct cli_context *c, struct err *err)
 	return 0;
 }
 
-int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
+int cli_context_gather(struct cli_context *c, bool all_roots, struct err *err)
 {
-	struct facts_input in = {
+	const struct facts_input in = {
 		.profile = c->profile,
 		.state_dir = c->state_dir,
 		.default_state_dir = c->default_state_dir,
@@ -361,7 +361,8 @@ int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
 	};
 	struct tree_access *seen;
 
-	if (facts_gather(c->arena, &in, &c->facts, err) != 0)
+	c->input = in;
+	if (facts_gather(c->arena, &c->input, &c->facts, err) != 0)
 		return facts_failed(err);
 	if (c->self_at != NULL && show_self(c, err) != 0)
 		return -1;
@@ -377,6 +378,16 @@ int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
 	}
 	view_build(c->arena, &c->facts, seen, &c->view);
 	return 0;
+}
+
+int cli_context_judge(const struct cli_context *c, struct err *err)
+{
+	return facts_judge_roots(c->arena, &c->input, &c->facts, err);
+}
+
+int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
+{
+	return cli_context_gather(c, all_roots, err) != 0 ? -1 : cli_context_judge(c, err);
 }
 
 void cli_context_close(struct cli_context *c)

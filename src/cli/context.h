@@ -7,7 +7,8 @@
 
 struct cli_context {
 	struct arena *arena;
-	struct facts facts; /* cli_context_close() */
+	struct facts facts;       /* cli_context_close() */
+	struct facts_input input; /* what they were gathered by */
 	const char *state_dir;
 	const char *default_state_dir; /* the caller's own, beside --state; or NULL */
 	const struct profile *profile;
@@ -50,6 +51,10 @@ MUST_CHECK int cli_context_profile(struct cli_context *c, const struct cli_sourc
 const char *cli_agent_hint(const struct cli_context *c, const char *given);
 /* cli_context_parse() - the same from the text of a profile of ours: the caller, no state. */
 MUST_CHECK int cli_context_parse(struct cli_context *c, const char *text, struct err *err);
-/* cli_context_facts() - the host, and the view of what @all_roots or the agent's rights grant. */
+/* cli_context_gather() - the host, and the view of what @all_roots or the agent's rights grant. */
+MUST_CHECK int cli_context_gather(struct cli_context *c, bool all_roots, struct err *err);
+/* cli_context_judge() - whether the roots that were gathered may be granted. */
+MUST_CHECK int cli_context_judge(const struct cli_context *c, struct err *err);
+/* cli_context_facts() - the two together. */
 MUST_CHECK int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err);
 void cli_context_close(struct cli_context *c);

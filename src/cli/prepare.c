@@ -211,7 +211,25 @@ static int compile(struct arena *a, const struct prepare_input *in, struct prepa
 
 static int record(struct prepared *p, const struct prepare_input *in, struct err *err)
 {
-	return in->dry_run ? 0 : record_decision(&p->record, &p->decision, err);
+	if (in->dry_run)
+		return 0;
+	if (p->decision.verdict != PROFILE_ALLOW)
+		return record_decision(&p->record, &p->decision, err);
+	record_allowed(&p->record, &p->decision);
+	return 0;
+}
+
+static int hook_judge(void *ctx, const struct run_child *child, struct err *err)
+{
+	const struct prepared *p = ctx;
+
+	(void)child;
+	return cli_context_judge(&p->context, err);
+}
+
+void prepare_attachment(struct prepared *p, struct run_attachment *ret)
+{
+	*ret = (struct run_attachment){ .name = "roots", .ctx = p, .after_clone = hook_judge };
 }
 
 /* The profile as it is, with the operator's command among those that may start. */
@@ -251,7 +269,7 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 	c->self_at = in->self_at;
 	if (in->self_at != NULL)
 		c->profile = list_self(a, c->profile, in->self_at);
-	if (cli_context_facts(c, false, err) != 0)
+	if (cli_context_gather(c, false, err) != 0)
 		return cli_rc(err);
 	ri = resolve_input_of(p, in, a);
 	if (resolve_command(a, &ri, &p->resolved, &outside) != 0 && outside.code != ERR_OUTSIDE) {
@@ -259,6 +277,9 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 		return cli_rc(err);
 	}
 	decide(p, in, &outside);
+	if ((!in->judge_later || p->decision.verdict != PROFILE_ALLOW) &&
+	    cli_context_judge(c, err) != 0)
+		return cli_rc(err);
 	if (record(p, in, err) != 0)
 		return cli_rc(err);
 	if (p->decision.verdict != PROFILE_ALLOW) {

@@ -16,7 +16,8 @@ struct prepare_input {
 	size_t n_env_pass;
 	uint64_t timeout_ms;
 	bool capture;
-	bool dry_run; /* makes no request: nothing is written to the audit log */
+	bool dry_run;     /* makes no request: nothing is written to the audit log */
+	bool judge_later; /* the caller attaches prepare_attachment() to the run */
 	/* The operator's own command, with the running binary shown there, or NULL. No agent asks,
 	 * so its rules are not consulted; the mounts are those that its rights give. Of the
 	 * sandbox's commands it is one. */
@@ -37,10 +38,14 @@ struct prepared {
 };
 
 void prepare_init(struct prepared *p, struct arena *a);
-/* prepare_request() - Return: 0 with p->plan ready, the decision allowed and written; else the
- * exit status: 120, 121 and 122 with p->decision set, 125 (and 121) with *err set. */
+/* prepare_request() - Return: 0 with p->plan ready and the decision allowed (p->record writes it
+ * before the start); else the exit status: 120, 121 and 122 with p->decision set and written, 125
+ * (and 121) with *err set. */
 MUST_CHECK int prepare_request(struct arena *a, const struct prepare_input *in, struct prepared *p,
 			       struct err *err);
+/* prepare_attachment() - judges the roots while the child builds: first of a run's attachments, so
+ * that what it refuses is not written down as started. @ret points into @p. */
+void prepare_attachment(struct prepared *p, struct run_attachment *ret);
 /* prepare_probe() - a plan that builds the sandbox of p->context, which has its profile and agent,
  * and then has no command to start. No request: nothing is decided and nothing is recorded. */
 MUST_CHECK int prepare_probe(struct arena *a, const struct prepare_input *in, struct prepared *p,

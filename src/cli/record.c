@@ -35,54 +35,44 @@ int record_begin(struct record *r, const struct cli_context *c, char *const *arg
 	return 0;
 }
 
-static json_t *profile_json(const struct profile *p)
+const struct profile_hashes *record_hashes(struct record *r)
 {
+	if (!r->has_hashes)
+		profile_hash_blocks(r->context->profile, &r->hashes);
+	r->has_hashes = true;
+	return &r->hashes;
+}
+
+static json_t *profile_json(struct record *r)
+{
+	const struct profile_hashes *h = record_hashes(r);
 	json_t *o = json_object();
 
-	json_put(o, "sha256", json_text(p->sha256));
-	json_put(o, "sandbox_sha256", json_text(p->sandbox_sha256));
-	json_put(o, "permissions_sha256", json_text(p->permissions_sha256));
+	json_put(o, "sha256", json_text(r->context->profile->sha256));
+	json_put(o, "sandbox_sha256", json_text(h->sandbox_sha256));
+	json_put(o, "permissions_sha256", json_text(h->permissions_sha256));
 	return o;
 }
 
 /* The labels are part of what was decided on. */
-static json_t *decision_extra(const struct cli_context *c)
+static json_t *decision_extra(struct record *r)
 {
-	json_t *o = profile_json(c->profile);
+	const struct agent_asked *asked = &r->context->asked;
+	json_t *o = profile_json(r);
 	json_t *labels = json_object();
 
-	for (size_t i = 0; i < c->asked.n_context; i++)
-		json_put(labels, c->asked.context[i].key, json_text(c->asked.context[i].value));
+	for (size_t i = 0; i < asked->n_context; i++)
+		json_put(labels, asked->context[i].key, json_text(asked->context[i].value));
 	json_put(o, "context", labels);
 	return o;
 }
 
-static int append(struct record *r, const struct audit_record *what, struct err *err)
-{
-	const struct agent_asked *asked = &r->context->asked;
-	const char **chain = arena_array(r->context->arena, asked->n_on_behalf + 1, sizeof(*chain));
-	struct audit_record rec = *what;
+#define RULE_TEXT_MAX 512
 
-	for (size_t i = 0; i < asked->n_on_behalf; i++)
-		chain[i] = asked->on_behalf[i];
-	chain[asked->n_on_behalf] = r->agent_id;
-	rec.request_id = r->request_id;
-	rec.agent_id = r->agent_id;
-	rec.delegation = chain;
-	rec.n_delegation = asked->n_on_behalf + (r->agent_id == NULL ? 0 : 1);
-	rec.action = action_name(ACTION_RUN_COMMAND);
-	rec.resource = r->resource;
-	if (audit_append(r->audit, &rec, 1, &r->head, err) != 0)
-		return -1;
-	r->has_head = true;
-	return 0;
-}
-
-int record_decision(struct record *r, const struct decision *d, struct err *err)
+static void decision_record(const struct decision *d, json_t *extra, char rule[RULE_TEXT_MAX],
+			    struct audit_record *ret)
 {
-	JSON_AUTO *extra = decision_extra(r->context);
-	char rule[512] = "";
-	struct audit_record rec = {
+	*ret = (struct audit_record){
 		.event = AUDIT_DECISION,
 		.layer = strcmp(d->layer, "identity") == 0  ? AUDIT_LAYER_IDENTITY
 			 : strcmp(d->layer, "sandbox") == 0 ? AUDIT_LAYER_SANDBOX
@@ -92,17 +82,62 @@ int record_decision(struct record *r, const struct decision *d, struct err *err)
 		.reason = d->reason,
 		.extra = extra,
 	};
-
 	if (d->has_rule) {
-		(void)snprintf(rule, sizeof(rule), "%s:%u", d->rule.file, d->rule.line);
-		rec.rule = rule;
+		(void)snprintf(rule, RULE_TEXT_MAX, "%s:%u", d->rule.file, d->rule.line);
+		ret->rule = rule;
 	}
-	if (audit_open(r->context->state_dir, r->context->facts.caller.uid, &r->audit, err) != 0)
+}
+
+/* @what, or NULL, after the decision that is held. */
+static int append(struct record *r, const struct audit_record *what, struct err *err)
+{
+	const struct agent_asked *asked = &r->context->asked;
+	const char **chain = arena_array(r->context->arena, asked->n_on_behalf + 1, sizeof(*chain));
+	char rule[RULE_TEXT_MAX] = "";
+	struct audit_record rec[2] = { 0 };
+	json_t *extra = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (r->audit == NULL &&
+	    audit_open(r->context->state_dir, r->context->facts.caller.uid, &r->audit, err) != 0)
 		return -1;
-	if (append(r, &rec, err) != 0)
+	if (r->held != NULL) {
+		extra = decision_extra(r);
+		decision_record(r->held, extra, rule, &rec[n++]);
+	}
+	if (what != NULL)
+		rec[n++] = *what;
+	for (size_t i = 0; i < asked->n_on_behalf; i++)
+		chain[i] = asked->on_behalf[i];
+	chain[asked->n_on_behalf] = r->agent_id;
+	for (size_t i = 0; i < n; i++) {
+		rec[i].request_id = r->request_id;
+		rec[i].agent_id = r->agent_id;
+		rec[i].delegation = chain;
+		rec[i].n_delegation = asked->n_on_behalf + (r->agent_id == NULL ? 0 : 1);
+		rec[i].action = action_name(ACTION_RUN_COMMAND);
+		rec[i].resource = r->resource;
+	}
+	rc = audit_append(r->audit, rec, n, &r->head, err);
+	json_decref(extra);
+	if (rc != 0)
 		return -1;
-	r->decided = d->verdict == PROFILE_ALLOW;
+	r->held = NULL;
+	r->has_head = true;
 	return 0;
+}
+
+int record_decision(struct record *r, const struct decision *d, struct err *err)
+{
+	r->held = d;
+	return append(r, NULL, err);
+}
+
+void record_allowed(struct record *r, const struct decision *d)
+{
+	r->held = d;
+	r->decided = true;
 }
 
 static int hook_after_clone(void *ctx, const struct run_child *child, struct err *err)
@@ -129,6 +164,9 @@ static int outcome_append(struct record *r, json_t *extra, const char *reason, s
 
 	if (append(r, &rec, err) == 0)
 		return 0;
+	/* Nothing of this request is in the log, and nothing ran. */
+	if (r->held != NULL)
+		return -1;
 	r->lost = true;
 	audit_mark_lost(r->audit, r->request_id);
 	return -1;
@@ -140,8 +178,8 @@ static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 	JSON_AUTO *extra = json_object();
 
 	result_outcome(extra, r->plan, o);
-	json_put(extra, "sandbox_sha256", json_text(r->context->profile->sandbox_sha256));
-	json_put(extra, "permissions_sha256", json_text(r->context->profile->permissions_sha256));
+	json_put(extra, "sandbox_sha256", json_text(record_hashes(r)->sandbox_sha256));
+	json_put(extra, "permissions_sha256", json_text(record_hashes(r)->permissions_sha256));
 	if (json_array_size(r->violations) > 0)
 		json_put(extra, "violations", json_incref(r->violations));
 	return outcome_append(r, extra, o->err.set ? o->err.msg : NULL, err);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* record - the audit's attachment to a run: decision before, start and outcome around it. */
+/* record - the audit's attachment to a run: decision and start before it, its outcome after it.
+ *
+ * The decision to allow is written together with the start, while the child builds the sandbox and
+ * waits for the order to start, which is not given unless both are in the log. A request that is
+ * denied or that fails before has its decision written when that is known. */
 #pragma once
 
 #include "audit/audit.h"
@@ -18,7 +22,10 @@ struct record {
 	const struct plan *plan;
 	struct audit_head head; /* after the last record that was written */
 	bool has_head;
-	bool decided;       /* the decision is in the log: an outcome must follow */
+	const struct decision *held;  /* to be written before anything else; borrowed; or NULL */
+	struct profile_hashes hashes; /* of c->profile, once has_hashes */
+	bool has_hashes;
+	bool decided;       /* allowed: an outcome must follow */
 	bool lost;          /* the outcome could not be written */
 	json_t *violations; /* owned: an array, or NULL */
 };
@@ -26,8 +33,13 @@ struct record {
 /* record_begin() - a fresh request id. */
 MUST_CHECK int record_begin(struct record *r, const struct cli_context *c, char *const *argv,
 			    struct err *err);
-/* record_decision() - open the log and write the decision. Nothing may run when this fails. */
+/* record_decision() - open the log and write the decision. */
 MUST_CHECK int record_decision(struct record *r, const struct decision *d, struct err *err);
+/* record_allowed() - the decision to allow, which must live as long as @r: it is written before
+ * the start, and nothing runs when that fails. */
+void record_allowed(struct record *r, const struct decision *d);
+/* record_hashes() - of the profile's blocks. */
+const struct profile_hashes *record_hashes(struct record *r);
 /* record_failure() - the outcome of a request that was allowed, but did not get as far as a run. */
 void record_failure(struct record *r, const struct err *why);
 /* record_attachment() - start and outcome records as hooks of run/. @ret points into @r. */

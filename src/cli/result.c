@@ -193,16 +193,21 @@ static json_t *audit_json(const struct record *r)
 	return o;
 }
 
-static json_t *hashes_json(const struct cli_context *c)
+static json_t *hashes_json(const struct cli_context *c, struct record *r)
 {
+	struct profile_hashes h;
 	json_t *o;
 
 	if (c == NULL || c->profile == NULL)
 		return json_null();
 	o = json_object();
 	json_put(o, "sha256", json_text(c->profile->sha256));
-	json_put(o, "sandbox_sha256", json_text(c->profile->sandbox_sha256));
-	json_put(o, "permissions_sha256", json_text(c->profile->permissions_sha256));
+	if (r == NULL)
+		profile_hash_blocks(c->profile, &h);
+	else
+		h = *record_hashes(r);
+	json_put(o, "sandbox_sha256", json_text(h.sandbox_sha256));
+	json_put(o, "permissions_sha256", json_text(h.permissions_sha256));
 	return o;
 }
 
@@ -244,7 +249,7 @@ json_t *result_json(const struct result *r, bool with_output)
 	json_put(o, "decision", decision_json(r->decision));
 	json_put(o, "reason", json_text(r->decision == NULL ? NULL : r->decision->reason));
 	json_put(o, "audit", audit_json(r->record));
-	json_put(o, "profile", hashes_json(r->context));
+	json_put(o, "profile", hashes_json(r->context, r->record));
 	json_put(o, "error", error_json(r->err));
 	json_put(o, "trust", json_text("untrusted"));
 	return o;

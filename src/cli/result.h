@@ -8,7 +8,7 @@
 struct result {
 	int rc;
 	const struct cli_context *context; /* NULL: the command line was wrong */
-	const struct record *record;
+	struct record *record;
 	const struct plan *plan;
 	const struct decision *decision;
 	struct outcome *outcome;

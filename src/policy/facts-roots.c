@@ -148,15 +148,23 @@ static int judge_place(const struct facts_judge *j, const struct facts_root *fr,
 	return 0;
 }
 
+static int judge_type(const struct facts_object *o, const char *key, const char *path,
+		      const struct profile_pos *pos, struct err *err)
+{
+	if (S_ISDIR(o->mode) || S_ISREG(o->mode))
+		return 0;
+	return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
+			  "%s '%s' is neither a directory nor a regular file", key, path);
+}
+
 int facts_judge(const struct facts_judge *j, const struct facts_object *o, const char *key,
 		const char *path, const struct profile_pos *pos, struct err *err)
 {
 	struct statfs fs;
 	struct stat st;
 
-	if (!S_ISDIR(o->mode) && !S_ISREG(o->mode))
-		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
-				  "%s '%s' is neither a directory nor a regular file", key, path);
+	if (judge_type(o, key, path, pos, err) != 0)
+		return -1;
 	if (fstat(o->fd, &st) != 0 || fstatfs(o->fd, &fs) != 0)
 		return err_set(err, ERR_HOST, errno, "%s '%s'", key, path);
 	for (size_t i = 0; i < j->set.n; i++) {
@@ -317,8 +325,7 @@ static int root_open_failed(const struct profile_root *root, int r, struct err *
 			  root->path, strerror(-r));
 }
 
-static int root_gather(struct arena *a, const struct facts_judge *judge, struct facts *f,
-		       struct facts_root *fr, struct err *err)
+static int root_gather(struct arena *a, struct facts *f, struct facts_root *fr, struct err *err)
 {
 	const struct profile_root *root = fr->root;
 	struct stat st;
@@ -337,9 +344,7 @@ static int root_gather(struct arena *a, const struct facts_judge *judge, struct 
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "root '%s'", root->path);
 	fr->present = true;
-	if (facts_judge(judge, &fr->object, "root", root->path, &root->pos, err) != 0)
-		return -1;
-	return judge_place(judge, fr, err);
+	return judge_type(&fr->object, "root", root->path, &root->pos, err);
 }
 
 int facts_named_open(struct arena *a, const struct facts_caller *c, const char *key,
@@ -377,26 +382,41 @@ int facts_roots_gather(struct arena *a, const struct facts_input *in, struct fac
 		       struct err *err)
 {
 	const struct profile_sandbox *s = &in->profile->sandbox;
-	struct facts_judge judge = { 0 };
 
 	for (size_t i = 0; i < s->roots.n; i++) {
 		struct facts_root *fr = array_push(a, &ret->roots);
 
 		*fr = (struct facts_root){ .root = &s->roots.v[i], .object = { .fd = -1 } };
 	}
-	if (s->roots.n == 0)
-		return 0;
-	if (facts_judge_build(a, in, &ret->caller, &judge, err) != 0)
-		return -1;
 	for (size_t i = 0; i < ret->roots.n; i++) {
-		if (root_gather(a, &judge, ret, &ret->roots.v[i], err) != 0)
+		if (root_gather(a, ret, &ret->roots.v[i], err) != 0)
 			return -1;
 	}
 	for (size_t i = 0; ret->roots.n > 1 && i < ret->roots.n; i++) {
 		if (ret->roots.v[i].present && root_check_below(a, ret, &ret->roots.v[i], err) != 0)
 			return -1;
 	}
-	return facts_mounts_check(a, in, &judge, ret, err);
+	return 0;
+}
+
+int facts_judge_roots(struct arena *a, const struct facts_input *in, const struct facts *f,
+		      struct err *err)
+{
+	struct facts_judge judge = { 0 };
+
+	if (f->roots.n == 0)
+		return 0;
+	if (facts_judge_build(a, in, &f->caller, &judge, err) != 0)
+		return -1;
+	for (size_t i = 0; i < f->roots.n; i++) {
+		const struct facts_root *fr = &f->roots.v[i];
+
+		if (fr->present && (facts_judge(&judge, &fr->object, "root", fr->root->path,
+						&fr->root->pos, err) != 0 ||
+				    judge_place(&judge, fr, err) != 0))
+			return -1;
+	}
+	return facts_mounts_check(a, in, &judge, f, err);
 }
 
 static int entry_order(const void *a, const void *b)

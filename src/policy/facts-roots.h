@@ -6,7 +6,7 @@
 
 #include "policy/facts.h"
 
-/* facts_roots_gather() - open, judge and hold every root of the profile. */
+/* facts_roots_gather() - open and hold every root of the profile. */
 MUST_CHECK int facts_roots_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
 				  struct err *err);
 

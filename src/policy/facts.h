@@ -128,9 +128,15 @@ struct facts_input {
 MUST_CHECK int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err);
 
 /* facts_gather() - first pass. ret->caller must be filled. ERR_PROFILE with the root's position
- * for roots that are absent, refused or reached through a link below a writable root. */
+ * for roots that are absent or reached through a link below a writable root. */
 MUST_CHECK int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
 			    struct err *err);
+
+/* facts_judge_roots() - ERR_PROFILE with the root's position for one that may not be granted to
+ * anybody, or that a mount makes so. Changes no fact, so it can wait until the child is building
+ * what they say; nothing may run before. */
+MUST_CHECK int facts_judge_roots(struct arena *a, const struct facts_input *in,
+				 const struct facts *f, struct err *err);
 
 /* facts_etc_secrets() - add to etc_masked what is not world-readable: needed only for
  * PLAN_IDENTITY_ROOT. One bounded walk. */

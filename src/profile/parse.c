@@ -88,14 +88,19 @@ const struct schema_map *schema_root(void)
 	return &root_map;
 }
 
-static void profile_hash(struct profile *p)
+void profile_hash_blocks(const struct profile *p, struct profile_hashes *ret)
 {
 	JSON_AUTO *sandbox = profile_sandbox_json(p);
 	JSON_AUTO *permissions = profile_permissions_json(p);
+
+	json_canonical_sha256(sandbox, ret->sandbox_sha256);
+	json_canonical_sha256(permissions, ret->permissions_sha256);
+}
+
+static void hash_files(struct profile *p)
+{
 	STRBUF_AUTO lines = { 0 };
 
-	json_canonical_sha256(sandbox, p->sandbox_sha256);
-	json_canonical_sha256(permissions, p->permissions_sha256);
 	if (p->files.n == 1) {
 		memcpy(p->sha256, p->files.v[0].sha256, sizeof(p->sha256));
 		return;
@@ -129,7 +134,7 @@ int extends_parse(struct arena *a, const struct profile_source *src,
 	read = arena_new(a, struct schema_read);
 	*read = (struct schema_read){ .c = c, .root = root };
 	p->read = read;
-	profile_hash(p);
+	hash_files(p);
 	*ret = p;
 	return 0;
 }

@@ -138,9 +138,13 @@ struct profile {
 	struct profile_permissions permissions;
 	ARRAY_OF(struct profile_test) tests; /* of the profile itself, not of what it extends */
 	bool stood_in; /* a parameter has a value that nobody gave: never for a run */
-	char sandbox_sha256[SHA256_HEX_SIZE]; /* canonical JSON of the effective block */
-	char permissions_sha256[SHA256_HEX_SIZE];
 	const struct schema_read *read; /* what show.h makes text of; for this floor alone */
+};
+
+/* Of the canonical JSON of the effective blocks. */
+struct profile_hashes {
+	char sandbox_sha256[SHA256_HEX_SIZE];
+	char permissions_sha256[SHA256_HEX_SIZE];
 };
 
 /* profile_load() - read, check trust, parse, check. Errors carry file, line and column.
@@ -153,6 +157,9 @@ MUST_CHECK int profile_load(struct arena *a, const struct profile_source *src,
 MUST_CHECK int profile_parse(struct arena *a, const struct profile_source *src,
 			     const struct profile_text *text, const struct profile **ret,
 			     struct err *err);
+
+/* profile_hash_blocks() - apart from loading, because a run has better moments for it. */
+void profile_hash_blocks(const struct profile *p, struct profile_hashes *ret);
 
 /* profile_agent_find() - by id, exact. NULL when not declared. */
 const struct profile_agent *profile_agent_find(const struct profile *p, const char *id);

@@ -24,7 +24,6 @@
 static void pump_init(struct pump *p, const char *name, int near, int far, enum pump_far kind)
 {
 	*p = (struct pump){ .name = name, .near = near, .far = far, .far_kind = kind };
-	p->buf = heap_alloc(1, PUMP_BUF_SIZE);
 }
 
 void pump_init_output(struct pump *p, const char *name, int near, int far, enum pump_far far_kind)
@@ -223,6 +222,9 @@ static bool pump_fill(struct pump *p)
 	size_t want = PUMP_BUF_SIZE;
 	ssize_t n;
 
+	/* Many a command says nothing. */
+	if (p->buf == NULL)
+		p->buf = heap_alloc(1, PUMP_BUF_SIZE);
 	if (p->last_bytes && want > p->remaining)
 		want = p->remaining;
 	n = p->input ? far_move(p, p->buf, want) : read(p->near, p->buf, want);

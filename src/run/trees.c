@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/heap.h"
 #include "base/io.h"
 #include "run/blame.h"
 #include "sys/clone.h"
@@ -18,15 +19,20 @@
 #include "sys/process.h"
 
 /* The process exists only so that its user namespace can be named. It shares the memory, so it
- * does nothing but wait, in system calls, for the end of the pipe. */
-struct holder {
+ * does nothing but wait, in system calls, for the end of the pipe. It is told to end as soon as
+ * the namespace is held by a descriptor, and waited for when the trees are closed: the kernel
+ * takes its time over the end of a process, and the run need not stand still for it. Until then
+ * this, its stack included, must stay where it is. */
+struct run_trees_holder {
+	_Alignas(16) char stack[8192];
 	int keep; /* its own copy of the writing end, closed first */
 	int wait;
+	pid_t pid; /* 0: none */
 };
 
 static void holder_main(void *arg)
 {
-	const struct holder *h = arg;
+	const struct run_trees_holder *h = arg;
 	char c;
 
 	(void)sys_close(h->keep);
@@ -74,33 +80,31 @@ static int holder_map(pid_t pid, uint32_t uid, uint32_t gid)
 }
 
 /* A descriptor of a user namespace with the mapping, or -errno. */
-static int userns_make(uint32_t uid, uint32_t gid)
+static int userns_make(struct run_trees_holder *h, uint32_t uid, uint32_t gid)
 {
-	_Alignas(16) char stack[8192];
 	int pipefd[2];
-	struct holder h;
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_VM,
 		.exit_signal = SIGCHLD,
-		.stack = (uintptr_t)stack,
-		.stack_size = sizeof(stack),
+		.stack = (uintptr_t)h->stack,
+		.stack_size = sizeof(h->stack),
 	};
 	long pid;
 	int r;
 
 	if (pipe2(pipefd, O_CLOEXEC) != 0)
 		return -errno;
-	h = (struct holder){ .keep = pipefd[1], .wait = pipefd[0] };
-	pid = sys_clone_fn(&args, holder_main, &h);
+	h->keep = pipefd[1];
+	h->wait = pipefd[0];
+	pid = sys_clone_fn(&args, holder_main, h);
 	r = pid < 0 ? (int)pid : holder_map((pid_t)pid, uid, gid);
-	/* Its stack is ours, so it must be gone before this function returns: end of file and the
-	 * signal each end it, should the other fail. */
+	/* End of file and the signal each end it, should the other fail. */
 	(void)close(pipefd[0]);
 	(void)close(pipefd[1]);
-	if (pid > 0)
-		(void)kill((pid_t)pid, SIGKILL);
-	while (pid > 0 && waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (pid > 0) {
+		h->pid = (pid_t)pid;
+		(void)kill(h->pid, SIGKILL);
+	}
 	return r;
 }
 
@@ -147,7 +151,8 @@ int run_trees_make(const int *sources, size_t n, bool idmap, uint32_t uid, uint3
 	for (size_t i = 0; i < n; i++)
 		ret->fds[i] = -1;
 	if (idmap) {
-		userns = userns_make(uid, gid);
+		ret->holder = heap_alloc(1, sizeof(*ret->holder));
+		userns = userns_make(ret->holder, uid, gid);
 		r = userns < 0 ? userns : 0;
 	}
 	for (size_t i = 0; i < n && r >= 0; i++) {
@@ -179,4 +184,11 @@ void run_trees_close(struct run_trees *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		fd_close(&t->fds[i]);
+	if (t->holder == NULL)
+		return;
+	/* ECHILD: whoever started us ignores SIGCHLD, and it is gone. */
+	while (t->holder->pid > 0 && waitpid(t->holder->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	heap_free(t->holder);
+	t->holder = NULL;
 }

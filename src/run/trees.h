@@ -19,9 +19,12 @@ struct run_trees {
 	bool unsupported; /* this host or a file system cannot: *fds are all -1 */
 	int errnum;       /* with unsupported: EINVAL or EPERM */
 	size_t which;     /* with unsupported: the source, or n when it was none of them */
+	struct run_trees_holder *holder; /* owned; a process that is ending, or NULL */
 };
 
-/* run_trees_make() - clone each of @sources (O_PATH descriptors, -1 skipped), recursive, private,
+/* run_trees_close() also waits for the process whose user namespace the ids were mapped by.
+ *
+ * run_trees_make() - clone each of @sources (O_PATH descriptors, -1 skipped), recursive, private,
  * nosuid, nodev. With @idmap, files of uid and gid 0 appear as @uid and @gid, everything else as
  * itself. ret->fds must hold @n slots.
  * Return: 0, also with ret->unsupported set (EINVAL: a file system without id mapping; EPERM:

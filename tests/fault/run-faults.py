@@ -172,12 +172,13 @@ class Suite:
         return a == b
 
     def same_but_identity(self, place):
-        """Root's second best (DESIGN 6.3): it is told, and more of /etc is masked, not less."""
+        """Root's second best (DESIGN 6.3): it is told, and more of /etc is masked, not less. The
+        kernel holds uid 0 to no number of processes."""
         def plain(text):
             text = re.sub(r",idmapped|,uid=\d+,gid=\d+|size=\d+k,nr_inodes=\d+", "", text)
             text = re.sub(r"(1000) +\d+( +1)", r"\1 N\2", text)
             return {l for l in text.splitlines()
-                    if not re.match(r"mount /proc/own/mask(dir)? /etc/|allow$|deny$", l)}
+                    if not re.match(r"mount /proc/own/mask(dir)? /etc/|allow$|deny$|Max processes ", l)}
         return plain(self.baseline[place]) == plain(self.fingerprint(place))
 
     def judge(self, place, errno, r):

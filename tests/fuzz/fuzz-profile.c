@@ -32,6 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct arena a = { 0 };
 	struct err err[2] = { { 0 }, { 0 } };
 	const struct profile *p[2] = { NULL, NULL };
+	struct profile_hashes h[2];
 	int r[2];
 
 	for (int i = 0; i < 2; i++)
@@ -41,7 +42,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (r[0] != 0 && (strcmp(err[0].msg, err[1].msg) != 0 || err[0].line != err[1].line ||
 			  (err[0].line == 0) != (err[0].code == ERR_USAGE)))
 		abort();
-	if (r[0] == 0 && (strcmp(p[0]->sandbox_sha256, p[1]->sandbox_sha256) != 0 ||
+	for (int i = 0; r[0] == 0 && i < 2; i++)
+		profile_hash_blocks(p[i], &h[i]);
+	if (r[0] == 0 && (strcmp(h[0].sandbox_sha256, h[1].sandbox_sha256) != 0 ||
+			  strcmp(h[0].permissions_sha256, h[1].permissions_sha256) != 0 ||
 			  p[0]->sandbox.scratch_bytes == 0 || p[0]->sandbox.scratch_files == 0))
 		abort();
 	arena_free(&a);

@@ -28,6 +28,8 @@ static int gather(struct world *w, const char *roots, struct err *err)
 		(struct facts){ .caller = { .uid = getuid(), .home = world_path(w, "home/me") } };
 	*err = (struct err){ 0 };
 	r = facts_gather(&w->arena, &in, &w->facts, err);
+	if (r == 0)
+		r = facts_judge_roots(&w->arena, &in, &w->facts, err);
 	return r;
 }
 
@@ -82,7 +84,8 @@ static const struct row rows[] = {
 	{ "a directory below a writable root", "'@/w', '@/w/sub'", NULL },
 	{ "an absent one below it, optional", "'@/w', {path: '@/w/none', optional: true}", NULL },
 	{ "an absent one below it", "'@/w', '@/w/none'", "does not exist" },
-	{ "a link out of the writable root", "'@/w', '@/w/etc'", "is or contains /etc" },
+	{ "a link out of the writable root", "'@/w', '@/w/etc'",
+	  "reached through a link below a writable root" },
 };
 
 static void make_world(struct world *w)
