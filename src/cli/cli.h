@@ -104,6 +104,7 @@ extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_audit;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_selftest;
+extern const struct cli_command cmd_explain;
 extern const struct cli_command cmd_lint;
 extern const struct cli_command cmd_test;
 extern const struct cli_command cmd_profiles;

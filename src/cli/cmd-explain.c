@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/exitcode.h"
+#include "base/path.h"
+#include "cli/context.h"
+#include "policy/explain.h"
+
+static const struct cli_option options[] = {
+	{ .id = CLI_PROFILE },      { .id = CLI_PROFILE_FD }, { .id = CLI_AGENT },
+	{ .id = CLI_ON_BEHALF_OF }, { .id = CLI_CONTEXT },    { .id = CLI_WORKSPACE },
+	{ .id = CLI_PARAM },        { .id = CLI_STATE },      { .id = CLI_JSON },
+};
+
+static const char *const verdicts[] = {
+	[PROFILE_DENY] = "deny", [PROFILE_INTERRUPT] = "interrupt", [PROFILE_ALLOW] = "allow"
+};
+
+static bool has_network(const struct cli_context *c)
+{
+	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST };
+	struct decision d;
+
+	policy_decide(c->profile, c->agent, &rq, &d);
+	return c->profile->sandbox.network == PROFILE_NETWORK_HOST && d.verdict == PROFILE_ALLOW;
+}
+
+static json_t *row_json(const struct explain_row *r)
+{
+	json_t *o = json_object();
+
+	json_put(o, "path", json_text(r->path));
+	json_put(o, "access", json_text(r->access));
+	json_put(o, "source", json_text(r->source));
+	json_put(o, "host", json_text(r->host));
+	json_put(o, "mechanism", json_text(r->mechanism));
+	json_put(o, "limit", json_text(r->limit));
+	return o;
+}
+
+static json_t *rule_json(const struct explain_rule *r)
+{
+	json_t *o = json_object();
+
+	json_put(o, "agent", json_text(r->agent));
+	json_put(o, "file", json_text(r->pos.file));
+	json_put(o, "line", json_integer(r->pos.line));
+	json_put(o, "mode", json_text(verdicts[r->mode]));
+	json_put(o, "what", json_text(r->what));
+	json_put(o, "mechanism", json_text(r->mechanism));
+	json_put(o, "limit", json_text(r->limit));
+	return o;
+}
+
+static json_t *commands_json(const struct profile_sandbox *s)
+{
+	json_t *list;
+
+	if (s->any_command)
+		return json_null();
+	list = json_array();
+	for (size_t i = 0; i < s->commands.n; i++)
+		(void)json_array_append_new(list, json_text(s->commands.v[i].text));
+	return list;
+}
+
+static void print_json(const struct cli_context *c, const struct explain *e)
+{
+	JSON_AUTO *o = json_object();
+	json_t *view = json_array();
+	json_t *rules = json_array();
+
+	for (size_t i = 0; i < e->rows.n; i++)
+		(void)json_array_append_new(view, row_json(&e->rows.v[i]));
+	for (size_t i = 0; i < e->rules.n; i++)
+		(void)json_array_append_new(rules, rule_json(&e->rules.v[i]));
+	json_put(o, "version", json_integer(1));
+	json_put(o, "profile", json_text(c->profile->files.v[0].name));
+	json_put(o, "agent", json_text(c->agent->id));
+	json_put(o, "view", view);
+	json_put(o, "rules", rules);
+	json_put(o, "network", json_text(has_network(c) ? "host" : "none"));
+	json_put(o, "commands", commands_json(&c->profile->sandbox));
+	(void)cli_print_json(STDOUT_FILENO, o);
+}
+
+/* Names in a root are not the operator's: they must not write to the terminal. */
+static void print_line(const char *text)
+{
+	STRBUF_AUTO sb = { 0 };
+
+	escape_add(&sb, text, strlen(text));
+	(void)puts(strbuf_str(&sb));
+}
+
+static const char *limited(struct arena *a, const char *mechanism, const char *limit)
+{
+	return limit == NULL ? mechanism : arena_printf(a, "%s (%s)", mechanism, limit);
+}
+
+static void print_rows(struct arena *a, const struct explain *e)
+{
+	for (size_t i = 0; i < e->rows.n; i++) {
+		const struct explain_row *r = &e->rows.v[i];
+		const char *parent = NULL;
+		const char *name = r->path;
+		unsigned depth = 0;
+
+		for (size_t k = 0; k < i; k++) {
+			if (!path_covers(e->rows.v[k].path, r->path))
+				continue;
+			parent = e->rows.v[k].path;
+			depth++;
+		}
+		if (parent != NULL && strcmp(parent, r->path) != 0)
+			name = path_rest(parent, r->path);
+		print_line(arena_printf(
+			a, "%*s%-*s %-8s %-24s %s%s%s", (int)depth * 2, "", 28 - (int)depth * 2,
+			name, r->access, r->source, limited(a, r->mechanism, r->limit),
+			r->host == NULL || strcmp(r->host, r->path) == 0 ? ""
+			: strcmp(r->access, "link") == 0                 ? " to "
+									 : " of ",
+			r->host == NULL || strcmp(r->host, r->path) == 0 ? "" : r->host));
+	}
+}
+
+static void print_text(struct arena *a, const struct cli_context *c, const struct explain *e)
+{
+	const struct profile_sandbox *s = &c->profile->sandbox;
+	const char *commands = "any that is there";
+
+	print_line(arena_printf(a, "agent %s of %s", c->agent->id, c->profile->files.v[0].name));
+	(void)puts("\nview:");
+	print_rows(a, e);
+	(void)puts("\nrules; of each agent the first match wins, and all must allow:");
+	for (size_t i = 0; i < e->rules.n; i++) {
+		const struct explain_rule *r = &e->rules.v[i];
+
+		if (i == 0 || strcmp(r->agent, e->rules.v[i - 1].agent) != 0)
+			print_line(arena_printf(a, "of %s:", r->agent));
+		print_line(arena_printf(a, "  %s:%u %s %s: by %s", r->pos.file, r->pos.line,
+					verdicts[r->mode], r->what,
+					limited(a, r->mechanism, r->limit)));
+	}
+	for (size_t i = 0; !s->any_command && i < s->commands.n; i++)
+		commands = i == 0 ? s->commands.v[i].text
+				  : arena_printf(a, "%s, %s", commands, s->commands.v[i].text);
+	if (!s->any_command && s->commands.n == 0)
+		commands = "none";
+	(void)printf("\nnetwork: %s\n", has_network(c) ? "the host's" : "none");
+	print_line(arena_printf(a, "commands: %s", commands));
+}
+
+static int explain(struct cli_context *c, const struct cli_parsed *p, struct err *err)
+{
+	struct cli_source src = cli_source_of(p);
+	struct explain e = { 0 };
+	struct resolved resolved = { 0 };
+	struct resolve_input in;
+
+	src.state_optional = true;
+	if (cli_context_load(c, &src, err) != 0)
+		return cli_rc(err);
+	if (c->agent == NULL) {
+		cli_say("%s", cli_agent_hint(c, src.agent));
+		return EXITCODE_DENIED;
+	}
+	if (policy_enforceable(c->profile, c->agent, err) != 0 ||
+	    cli_context_facts(c, false, err) != 0)
+		return cli_rc(err);
+	in = (struct resolve_input){
+		.profile = c->profile,
+		.agent = c->agent,
+		.facts = &c->facts,
+		.view = &c->view,
+		.access = c->access,
+	};
+	if (resolve_guards(c->arena, &in, &resolved, err) != 0)
+		return cli_rc(err);
+	explain_build(c->arena, &in, &resolved, &e);
+	if (cli_has(p, CLI_JSON))
+		print_json(c, &e);
+	else
+		print_text(c->arena, c, &e);
+	return 0;
+}
+
+static int command_explain(struct arena *a, int argc, char **argv, struct err *err)
+{
+	struct cli_context c = { .arena = a, .facts = { .self = { .fd = -1 } } };
+	struct cli_parsed p;
+	int rc;
+
+	for (size_t i = 0; i < FACTS_DEVICES; i++)
+		c.facts.devices[i].object.fd = -1;
+	if (cli_parse(a, &cmd_explain, argc, argv, &p, err) != 0)
+		return EXITCODE_FAILED;
+	if (p.help) {
+		cli_print_help(&cmd_explain);
+		return 0;
+	}
+	if (p.words.n > 0 || p.rest != NULL) {
+		(void)err_set(err, ERR_USAGE, 0,
+			      "explain takes no argument; 'agentbox check' explains one request");
+		return EXITCODE_FAILED;
+	}
+	rc = explain(&c, &p, err);
+	cli_context_close(&c);
+	if (fflush(stdout) != 0 && !err->set) {
+		(void)err_set(err, ERR_HOST, errno, "cannot write to standard output");
+		return EXITCODE_FAILED;
+	}
+	return rc;
+}
+
+const struct cli_command cmd_explain = {
+	.name = "explain",
+	.synopsis = "-p FILE [-a ID] [-w DIR] [--json]",
+	.summary = "what an agent gets: each path, by which rule, and what backs it",
+	.options = options,
+	.n_options = ARRAY_SIZE(options),
+	.examples = "  agentbox explain -p default -w .\n"
+		    "  agentbox explain -p p.yaml -a bob --json\n",
+	.run = command_explain,
+};

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What explain says of a path is what a run meets there.
+. "$(dirname "$0")/lib.sh" || exit 1
+as_callers
+mkdir -p "$WS/.git/hooks" "$T/read" "$T/none"
+echo secret >"$WS/.env"
+echo '[core]' >"$WS/.git/config"
+echo text >"$WS/plain"
+echo text >"$T/read/file"
+profile tree <<-YAML
+	sandbox:
+	  roots:
+	    - {path: "$WS", mode: rw}
+	    - "$T/read"
+	    - {path: "$T/none", at: /none}
+	    - {path: "$T/absent", optional: true}
+	    - {path: "$T/bin", mode: ro}
+	permissions:
+	  agents:
+	    one:
+	      rules:
+	        - {operations: [read, write], paths: ["$WS/**"], mode: allow}
+	        - {operations: [read], paths: ["$T/**"], mode: allow}
+	        - {operations: [execute], commands: ["*"], mode: allow}
+	    two: {rules: []}
+YAML
+expect_rc 0 "explain as JSON" "$AGENTBOX" explain -p "$P" -a one --json
+cp "$T/out" "$T/said"
+json_is "$T/said" 'o["version"] == 1 and o["agent"] == "one" and o["network"] == "none" and o["commands"] is None' "whose it is"
+row() { # PATH KEY
+	json_get "$T/said" "[r['$2'] for r in o['view'] if r['path'] == '$1']"
+}
+is "$(row "$WS" access)" "['rw']" "a root that may be written"
+like "$(row "$WS" source)" "tree\.yaml:12'" "by its rule"
+is "$(row "$T/read" access)" "['ro']" "one that may be read"
+like "$(row "$T/read" source)" "tree\.yaml:13'" "by its rule"
+is "$(row /none access)" "['none']" "one that no rule grants"
+is "$(row /none source)" "['no matching rule']" "and why"
+is "$(row "$T/absent" mechanism)" "['not mounted']" "one that is not there"
+is "$(row "$WS/.env" access)" "['hidden']" "a hidden name"
+is "$(row "$WS/.env" limit)" "['until the host replaces the file']" "and what its mask is worth"
+is "$(row "$WS/.git/config" access)" "['frozen']" "a frozen one"
+is "$(row /usr access)" "['ro']" "the base"
+is "$(row /tmp source)" "['scratch']" "the scratch"
+json_is "$T/said" '[(r["line"], r["mode"], r["mechanism"]) for r in o["rules"]] == [(12, "allow", "mounts"), (13, "allow", "mounts"), (14, "allow", "decision on the request")]' "each rule and what backs it"
+check_not "nothing is logged" test -e "$STATE"
+ABOPT=(-a one)
+inside Y "rw is written" write "$WS/plain" more
+inside N "ro is not" write "$T/read/file" more
+inside Y "but read" read "$T/read/file"
+inside N "none is not there" read /none
+inside Y "frozen is read" read "$WS/.git/config"
+inside N "and not written" write "$WS/.git/config" more
+is "$(ab -a one -- cat "$WS/.env" 2>/dev/null)" "" "hidden is not read"
+inside Y "the scratch is written" write /tmp/new text
+inside N "the base is not" write /usr/new text
+expect_rc 0 "another agent" "$AGENTBOX" explain -p "$P" -a two --json
+cp "$T/out" "$T/said"
+is "$(row "$WS" access)" "['none']" "has nothing"
+json_is "$T/said" 'o["rules"] == []' "by no rule"
+
+# --- as text
+expect_rc 0 "explain" "$AGENTBOX" explain -p "$P" -a one
+like "$(cat "$T/out")" "^agent one of $P"$'\n' "text: whose it is"
+like "$(cat "$T/out")" $'\n'" +\.env +hidden +protect +mask \(until the host replaces the file\)"$'\n' "text: a name below its root"
+like "$(cat "$T/out")" "tree\.yaml:14 allow run_command: \*: by decision on the request" "text: a rule"
+esc=$(printf 'a\033[31m.env')
+touch "$WS/$esc"
+sed 's/^sandbox:/sandbox:\n  protect: {hide: ["a*.env"]}/' "$P" >"$T/escaped.yaml"
+expect_rc 0 "a name that would write to the terminal" "$AGENTBOX" explain -p "$T/escaped.yaml" -a one
+like "$(cat "$T/out")" 'a\\x1b\[31m\.env +hidden' "text: is escaped"
+rm -f "$WS/$esc"
+expect_rc 120 "an agent that is not there" "$AGENTBOX" explain -p "$P" -a three
+like "$(cat "$T/err")" "agents with -a: one, two" "is told which are"
+expect_rc 125 "no profile" "$AGENTBOX" explain
+expect_rc 125 "a word" "$AGENTBOX" explain -p "$P" -a one "$WS"
+done_testing
