@@ -77,4 +77,6 @@ grep -o '= 12[0-9]' src/base/exitcode.h | grep -o '12[0-9]' | sort -u >"$scratch
 grep '^| 12[0-9]' README.md | cut -d'|' -f2 | grep -o '12[0-9]' | sort -u >"$scratch/says"
 cmp -s "$scratch/has" "$scratch/says" || fault 'the table of exit statuses differs from exitcode.h'
 
+[ "$(wc -l <README.md)" -le 250 ] || fault 'more than 250 lines: what is detail belongs to the pages'
+
 exit "$bad"

@@ -8,16 +8,16 @@
 #define WIDTH       80
 #define LEFT_COLUMN 31
 
-/* Words from column @at on, further lines from LEFT_COLUMN. */
-static void print_wrapped(const char *text, size_t at)
+/* Words from column @at on, further lines from @left. */
+static void print_wrapped(const char *text, size_t at, size_t left)
 {
 	while (*text != '\0') {
 		size_t len = strcspn(text, " ");
 
-		if (at > LEFT_COLUMN && at + 1 + len >= WIDTH) {
-			(void)printf("\n%*s", LEFT_COLUMN, "");
-			at = LEFT_COLUMN;
-		} else if (at > LEFT_COLUMN) {
+		if (at > left && at + 1 + len >= WIDTH) {
+			(void)printf("\n%*s", (int)left, "");
+			at = left;
+		} else if (at > left) {
 			(void)putchar(' ');
 			at++;
 		}
@@ -46,12 +46,15 @@ static void print_option(const struct cli_option *o)
 		       o->arg == CLI_ARG_NONE ? "" : o->value,
 		       o->arg == CLI_ARG_OPTIONAL ? "]" : "");
 	n = printf("  %-*s ", LEFT_COLUMN - 3, left);
-	print_wrapped(o->help, n < 0 ? LEFT_COLUMN : (size_t)n);
+	print_wrapped(o->help, n < 0 ? LEFT_COLUMN : (size_t)n, LEFT_COLUMN);
 }
 
 void cli_print_help(const struct cli_command *cmd)
 {
-	(void)printf("usage: agentbox %s %s\n\n%s\n", cmd->name, cmd->synopsis, cmd->summary);
+	int n = printf("usage: agentbox %s ", cmd->name);
+
+	print_wrapped(cmd->synopsis, n < 0 ? 0 : (size_t)n, n < 0 ? 0 : (size_t)n);
+	(void)printf("\n%s\n", cmd->summary);
 	if (cmd->n_options > 0)
 		(void)printf("\noptions:\n");
 	for (size_t i = 0; i < cmd->n_options; i++) {

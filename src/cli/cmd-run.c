@@ -273,6 +273,17 @@ static void note_stdin(const struct run_args *args)
 		cli_say("input is waiting on stdin, but was not passed on (use -i)");
 }
 
+/* Else the command seems to have failed of itself. */
+static void note_limit(const struct run_args *args, const struct plan *p, const struct outcome *out)
+{
+	if (out->limit == NULL || args->quiet)
+		return;
+	cli_say("a limit ended the run: %s of %llu %s (limits.%s%s)", out->limit,
+		(unsigned long long)p->limits[out->limit_which].bound,
+		plan_limit_name(out->limit_which)->unit, out->limit,
+		out->limit_which == PLAN_LIMIT_TIMEOUT ? " or --timeout" : "");
+}
+
 /* What is weaker than it could be, on this host or by the profile's own word. */
 static void note_weaker(const struct run_args *args, const struct prepared *prep)
 {
@@ -326,6 +337,7 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 	name_missing(a, prep, out);
 	if (out->err.set)
 		*err = out->err;
+	note_limit(args, prep->plan, out);
 	note_stdin(args);
 	if (prep->record.lost)
 		cli_say("the outcome could not be written to the audit log");
