@@ -108,4 +108,6 @@ extern const struct cli_command cmd_explain;
 extern const struct cli_command cmd_lint;
 extern const struct cli_command cmd_test;
 extern const struct cli_command cmd_profiles;
+extern const struct cli_command cmd_init;
+extern const struct cli_command cmd_schema;
 extern const struct cli_command cmd_help;

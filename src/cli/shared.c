@@ -5,8 +5,8 @@
 #include "cli/cli.h"
 
 static const struct cli_command *const commands[] = {
-	&cmd_run,     &cmd_check, &cmd_audit, &cmd_doctor,   &cmd_selftest,
-	&cmd_explain, &cmd_lint,  &cmd_test,  &cmd_profiles, &cmd_help,
+	&cmd_run,  &cmd_check, &cmd_audit,    &cmd_doctor, &cmd_selftest, &cmd_explain,
+	&cmd_lint, &cmd_test,  &cmd_profiles, &cmd_init,   &cmd_schema,   &cmd_help,
 };
 
 static const struct cli_option shared[CLI_OWN] = {

@@ -20,7 +20,7 @@ import tempfile
 # Options of agentbox without a command, and one of another program.
 OTHER_OPTIONS = {"help", "version", "no-same-owner"}
 # Commands without any.
-NO_OPTIONS = {"help", "profiles", "schema"}
+NO_OPTIONS = {"help", "init", "profiles", "schema"}
 
 
 def has_home():
