@@ -68,6 +68,7 @@ static int find_guard(struct arena *a, const struct check *c, const char *path, 
 		.facts = &ctx->facts,
 		.view = &ctx->view,
 		.access = ctx->access,
+		.no_rules = true,
 	};
 	struct resolved resolved = { 0 };
 	bool found = false;

@@ -458,8 +458,10 @@ static struct plan_op *op_guard(struct plan_builder *b, const struct guard *g, c
 	struct plan_op *op = op_bind(b, from, g->at, attrs);
 
 	op->over_link = g->is_link;
-	op->has_expect = true;
-	op->expect = g->id;
+	/* The base is nobody's to write to, and some of its files are ours. */
+	op->has_expect = g->root_at != NULL;
+	if (op->has_expect)
+		op->expect = g->id;
 	return op;
 }
 
@@ -486,6 +488,18 @@ static bool build_kept(struct plan_builder *b, struct pins *pins, size_t freeze)
 	return any;
 }
 
+/* A root that was mounted in what is frozen stays as it is granted. */
+static bool holds_other_root(const struct plan_builder *b, const char *at)
+{
+	const struct facts *f = b->rq->facts;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		if (root_is_mounted(b, i) && path_covers(at, f->roots.v[i].root->at))
+			return true;
+	}
+	return false;
+}
+
 static void build_guards(struct plan_builder *b, struct pins *pins)
 {
 	const struct resolved *r = b->rq->resolved;
@@ -501,7 +515,8 @@ static void build_guards(struct plan_builder *b, struct pins *pins)
 			build_pins(b, pins, g->root_at, g->at);
 		if (g->kind == GUARD_HIDE)
 			from = g->is_dir ? STAGE_MASK_DIR : STAGE_MASK;
-		shallow = g->kind == GUARD_FREEZE && build_kept(b, pins, i);
+		shallow = g->kind == GUARD_FREEZE &&
+			  (build_kept(b, pins, i) || holds_other_root(b, g->at));
 		op_guard(b, g, from, g->kind == GUARD_HIDE ? ATTRS_DATA : ATTRS_RO)->shallow =
 			shallow;
 	}

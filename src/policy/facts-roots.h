@@ -60,6 +60,24 @@ typedef ARRAY_OF(const char *) facts_names_found;
  * there, or -errno. */
 MUST_CHECK int facts_sockets_find(struct arena *a, int dirfd, facts_names_found *ret);
 
+/* One name that facts_walk() meets. @rel: below where it began. Return: 1 to go on below it, 0 not
+ * to, or -errno to end. @type: DT_*; DT_UNKNOWN: a directory that cannot be listed. */
+typedef int facts_walk_fn(void *ctx, const char *rel, int type, uint64_t ino);
+
+struct facts_walk {
+	struct arena *arena;
+	int dirfd; /* where it begins, @start below it ("" for itself); borrowed */
+	const char *start;
+	facts_walk_fn *fn;
+	void *ctx;
+	size_t max;   /* names */
+	size_t names; /* met so far: goes on from walk to walk */
+};
+
+/* facts_walk() - every name below, no link followed. 0, -E2BIG past max, -ENAMETOOLONG where a
+ * path is too long to be one, what the callback returned, or -errno. */
+MUST_CHECK int facts_walk(struct facts_walk *w);
+
 struct facts_entry {
 	const char *name;
 	bool is_dir;

@@ -40,6 +40,20 @@ int guard_order(const void *a, const void *b);
 /* guards_limit() - ERR_HOST when @more guards would be too many. */
 MUST_CHECK int guards_limit(const struct guards *g, size_t more, struct err *err);
 
+/* guard_hold() - the same with the object at hand: @rel was opened without following a link. */
+void guard_hold(struct guards *g, size_t root, const char *rel, enum guard_kind kind, bool by_rule,
+		const struct facts_object *o);
+/* guards_root_below() - the path of a root that is mounted at or below @at, or NULL. */
+const char *guards_root_below(const struct guards *g, const char *at);
+
+/* guards_rules() - masks of what the agent's rules are stricter about than about the root.
+ * ERR_PROFILE at a rule that nothing backs. */
+MUST_CHECK int guards_rules(struct guards *g, struct err *err);
+
+/* guards_links() - the other names of guarded files, in whatever root they lie. ERR_HOST when they
+ * cannot all be looked for. */
+MUST_CHECK int guards_links(struct guards *g, struct err *err);
+
 /* guards_git() - .git of a work tree: the git directory that it is or leads to, the common one, and
  * those of submodules and linked work trees, wherever in the roots they lie. Pointers are read,
  * never run; one that leads out of the roots guards nothing, for nothing of it is mounted. */

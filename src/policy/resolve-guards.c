@@ -47,14 +47,7 @@ static void guard_add(struct guards *g, size_t root, struct guard guard)
  * away from the next run. */
 static bool holds_root(const struct guards *g, const char *at)
 {
-	const struct facts *f = g->in->facts;
-
-	for (size_t i = 0; i < f->roots.n; i++) {
-		if (f->roots.v[i].present && g->in->access[i].read &&
-		    path_covers(at, f->roots.v[i].root->at))
-			return true;
-	}
-	return false;
+	return guards_root_below(g, at) != NULL;
 }
 
 /* A link that must not be replaced is covered: a mount sits on the link itself. What it leads to
@@ -75,6 +68,7 @@ static void guard_link(struct guards *g, size_t root, const char *at, enum guard
 				  (struct guard){ .at = t.path,
 						  .kind = kind,
 						  .is_dir = is_dir,
+						  .nlink = is_dir ? 0 : t.object.nlink,
 						  .id = t.object.id });
 		if (!is_dir)
 			cover.from = t.path;
@@ -114,13 +108,37 @@ int guard_entry(struct guards *g, size_t root, const char *rel, enum guard_kind 
 	r = facts_object_hold(fd, &o);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "protected entry %s", at);
-	if (S_ISLNK(o.mode))
-		guard_link(g, root, at, kind, &o.id);
+	guard_hold(g, root, rel, kind, false, &o);
+	return 0;
+}
+
+void guard_hold(struct guards *g, size_t root, const char *rel, enum guard_kind kind, bool by_rule,
+		const struct facts_object *o)
+{
+	const char *at = path_join(g->arena, g->in->facts->roots.v[root].root->at, rel);
+
+	if (S_ISLNK(o->mode))
+		guard_link(g, root, at, kind, &o->id);
 	else
 		guard_add(g, root,
-			  (struct guard){
-				  .at = at, .kind = kind, .is_dir = S_ISDIR(o.mode), .id = o.id });
-	return 0;
+			  (struct guard){ .at = at,
+					  .kind = kind,
+					  .is_dir = S_ISDIR(o->mode),
+					  .by_rule = by_rule,
+					  .nlink = S_ISREG(o->mode) ? o->nlink : 0,
+					  .id = o->id });
+}
+
+const char *guards_root_below(const struct guards *g, const char *at)
+{
+	const struct facts *f = g->in->facts;
+
+	for (size_t i = 0; i < f->roots.n; i++) {
+		if (f->roots.v[i].present && g->in->access[i].read &&
+		    path_covers(at, f->roots.v[i].root->at))
+			return f->roots.v[i].root->at;
+	}
+	return NULL;
 }
 
 enum guard_kind guard_kind_of(enum policy_trap trap)
@@ -433,7 +451,8 @@ int guard_order(const void *a, const void *b)
 	while (x->at[i] != '\0' && x->at[i] == y->at[i])
 		i++;
 	if (x->at[i] == y->at[i])
-		return (int)x->kind - (int)y->kind;
+		return x->kind != y->kind ? (int)x->kind - (int)y->kind
+					  : (int)x->by_rule - (int)y->by_rule;
 	return byte_rank((unsigned char)x->at[i]) - byte_rank((unsigned char)y->at[i]);
 }
 
@@ -456,8 +475,11 @@ static bool guard_is_covered(const struct resolved *ret, const size_t *chain, si
 
 		if (guard_covers(o, g) && !(kept && o->kind == GUARD_FREEZE))
 			return true;
-		if (g->kind == GUARD_KEEP && o->kind != GUARD_HIDE)
-			return o->kind == GUARD_KEEP;
+		/* A rule lifts what another rule says, and nothing that the sandbox does. */
+		if (g->kind == GUARD_KEEP && o->kind == GUARD_FREEZE)
+			return g->by_rule && !o->by_rule;
+		if (g->kind == GUARD_KEEP && o->kind == GUARD_KEEP)
+			return true;
 		kept = kept || o->kind == GUARD_KEEP;
 	}
 	return g->kind == GUARD_KEEP;
@@ -541,9 +563,11 @@ int resolve_guards(struct arena *a, const struct resolve_input *in, struct resol
 		if (guard_profile(&g, &in->profile->files.v[i], err) != 0)
 			return -1;
 	}
+	if (!in->no_rules && guards_rules(&g, err) != 0)
+		return -1;
 	if (!in->names_only && guard_control(&g, f->self.path, GUARD_FREEZE, &found, err) != 0)
 		return -1;
-	if (guards_limit(&g, 0, err) != 0)
+	if (guards_limit(&g, 0, err) != 0 || guards_links(&g, err) != 0)
 		return -1;
 	guards_settle(a, ret);
 	return 0;

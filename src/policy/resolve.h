@@ -24,6 +24,8 @@ struct guard {
 	bool is_link;     /* the entry itself is a link: it is covered, not followed */
 	const char *from; /* FREEZE of a link to a file: the target shown in its place; else NULL */
 	bool root_writable; /* ancestors up to the root must be pinned */
+	bool by_rule;       /* of the agent, not of the sandbox */
+	uint32_t nlink;     /* of a regular file, else 0 */
 	struct file_id id;
 };
 
@@ -76,6 +78,7 @@ struct resolve_input {
 	char *const *argv;
 	const char *path_env; /* the sandbox's PATH */
 	const char *workdir;  /* --workdir or the profile's, or NULL */
+	bool no_rules;        /* guards: the sandbox's own, for who asks the policy himself */
 	bool names_only; /* guards: those of names alone, not sockets or agentbox's own files */
 };
 

@@ -6,30 +6,50 @@
 #include "policy/grants.h"
 #include "policy/match.h"
 
-/* A pattern that reaches into a root without covering it says something about a part of a mount.
- * For an allow that is fine when the part is a root of its own, which the rule covers; a
- * stricter rule would need a mask, which this version does not make: it is refused. */
-static bool path_is_enforced(const struct profile_sandbox *s, const struct profile_path *path,
-			     enum profile_verdict mode, const struct profile_root **ret_root)
+/* Does the mount of a root give what @rule allows in a part of it? The sandbox is the upper bound:
+ * what it does not grant no rule does. */
+static bool root_gives(const struct profile *p, const struct policy_agent *agent,
+		       const struct profile_root *root, const struct profile_rule *rule)
 {
+	action_set reads = action_operation_set(OPERATION_READ);
+	action_set writes = action_operation_set(OPERATION_WRITE);
+	struct tree_access t;
+
+	policy_tree_access(p, agent, root->at, false, &t);
+	return ((rule->actions & reads) == 0 || t.read) &&
+	       ((rule->actions & writes) == 0 || t.write || root->mode == PROFILE_MODE_RO);
+}
+
+/* A pattern that reaches into a root without covering it says something about a part of a mount.
+ * For what is stricter there are masks, of what exists then (guards_rules()). An allow can only be
+ * an exception from such a rule, or the part must be a root of its own, which it covers. */
+static bool path_is_enforced(const struct profile *p, const struct policy_agent *agent,
+			     const struct profile_rule *rule, const struct profile_path *path,
+			     const struct profile_root **ret_root)
+{
+	const struct profile_sandbox *s = &p->sandbox;
 	bool own_root = false;
 	bool finer = false;
+
+	if (rule->mode != PROFILE_ALLOW)
+		return true;
 
 	for (size_t i = 0; i < s->roots.n; i++) {
 		const char *at = s->roots.v[i].at;
 
 		if (match_tree(path, at, true)) {
 			own_root = true;
-		} else if (glob_reaches(&path->glob, at)) {
+		} else if (glob_reaches(&path->glob, at) &&
+			   !root_gives(p, agent, &s->roots.v[i], rule)) {
 			finer = true;
 			*ret_root = &s->roots.v[i];
 		}
 	}
-	return !finer || (mode == PROFILE_ALLOW && own_root);
+	return !finer || own_root;
 }
 
-static int rule_enforceable(const struct profile_sandbox *s, const struct profile_rule *rule,
-			    struct err *err)
+static int rule_enforceable(const struct profile *p, const struct policy_agent *agent,
+			    const struct profile_rule *rule, struct err *err)
 {
 	if (rule->hosts.n > 0)
 		return err_set_at(err, ERR_PROFILE, rule->pos.file, rule->pos.line, rule->pos.col,
@@ -41,17 +61,14 @@ static int rule_enforceable(const struct profile_sandbox *s, const struct profil
 		const struct profile_path *path = &rule->paths.v[i];
 		const struct profile_root *root = NULL;
 
-		if (!path_is_enforced(s, path, rule->mode, &root))
+		if (!path_is_enforced(p, agent, rule, path, &root))
 			return err_set_at(err, ERR_PROFILE, rule->pos.file, rule->pos.line,
 					  rule->pos.col,
-					  "'%s' is finer than the root '%s', and nothing in this "
-					  "version enforces that for programs, so that no command "
-					  "is run ('check' answers): %s",
-					  path->text, root->at,
-					  rule->mode == PROFILE_ALLOW
-						  ? "make it a root of its own, or move it out of "
-						    "the root"
-						  : "move it out of the root");
+					  "'%s' is finer than the root '%s', which is not granted "
+					  "as a whole, and nothing in this version enforces that "
+					  "for programs, so that no command is run ('check' "
+					  "answers): make it a root of its own",
+					  path->text, root->at);
 	}
 	return 0;
 }
@@ -62,7 +79,7 @@ int policy_enforceable(const struct profile *p, const struct policy_agent *agent
 		const struct agent_rules *list = &agent->lists.v[i];
 
 		for (size_t k = 0; k < list->rules.n; k++) {
-			if (rule_enforceable(&p->sandbox, &list->rules.v[k], err) != 0)
+			if (rule_enforceable(p, agent, &list->rules.v[k], err) != 0)
 				return -1;
 		}
 	}

@@ -238,6 +238,10 @@ static json_t *rule_json(const struct profile_rule *r)
 	json_put(o, "hosts", hosts);
 	json_put(o, "when", when);
 	json_put(o, "mode", json_text(verdict_words[r->mode]));
+	if (r->absent_report)
+		json_put(o, "absent", json_text("report"));
+	if (r->strict)
+		json_put(o, "strict", json_true());
 	return o;
 }
 

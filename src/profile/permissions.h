@@ -52,6 +52,8 @@ struct profile_rule {
 	ARRAY_OF(struct profile_host) hosts; /* narrower ones */
 	ARRAY_OF(struct profile_label) when; /* all must hold */
 	enum profile_verdict mode;
+	bool absent_report; /* names that appear during a run are told */
+	bool strict;        /* whole directories only */
 	struct profile_pos pos;
 };
 

@@ -14,12 +14,27 @@ struct rule_text {
 	const struct yaml_pair *hosts;
 	const struct yaml_pair *when;
 	enum profile_verdict mode;
+	bool absent_report;
+	bool strict;
 };
+
+static const struct schema_word absent_words[] = { { "report", true }, { NULL, 0 } };
 
 static const struct schema_word modes[] = { { "allow", PROFILE_ALLOW },
 					    { "deny", PROFILE_DENY },
 					    { "interrupt", PROFILE_INTERRUPT },
 					    { NULL, 0 } };
+
+static int parse_absent(struct schema_ctx *c, const struct schema_row *row,
+			const struct yaml_pair *p, void *field)
+{
+	unsigned word = 0;
+
+	if (schema_parse_word(c, row, p, &word) != 0)
+		return -1;
+	*(bool *)field = word != 0;
+	return 0;
+}
 
 static const struct schema_row rows[] = {
 	{ .key = "operations",
@@ -61,6 +76,17 @@ static const struct schema_row rows[] = {
 	  .type = "word",
 	  .required = "a rule needs a 'mode': allow, deny or interrupt",
 	  .help = "what happens when the rule is the first that matches" },
+	{ .key = "absent",
+	  .parse = parse_absent,
+	  .offset = offsetof(struct rule_text, absent_report),
+	  .words = absent_words,
+	  .type = "word",
+	  .help = "report: names that appear during a run are told, and not masked" },
+	{ .key = "strict",
+	  .parse = schema_parse_bool,
+	  .offset = offsetof(struct rule_text, strict),
+	  .type = "bool",
+	  .help = "only whole directories, or what is read-only for everybody inside" },
 };
 
 const struct schema_map block_rule_map = SCHEMA_MAP("a rule", rows);
@@ -337,6 +363,13 @@ int block_rule_build(struct schema_ctx *c, const struct yaml_node *item, struct 
 		return -1;
 	rule->pos = schema_pos(c, item);
 	rule->mode = t.mode;
+	rule->absent_report = t.absent_report;
+	rule->strict = t.strict;
+	if ((t.absent_report || t.strict) &&
+	    (t.mode == PROFILE_ALLOW || (rule->actions & files) == 0))
+		return schema_fail(c, item,
+				   "'absent' and 'strict' only go with what denies or interrupts "
+				   "read or write");
 	if (rule->actions == 0)
 		return schema_fail(c, t.operations->value,
 				   "'operations' is empty: the rule would "

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Rules: globs, and the five-rule policy whose catch-all must leave no dot path open. What nothing
-# backs yet for programs is answered by check and refused by run, beside the same profile without it.
+# backs for programs is answered by check and refused by run, beside the same profile without it.
 . "${0%/*}/lib.sh"
 as_callers
 for d in workspace/src workspace/.git reports; do
@@ -72,7 +72,7 @@ expect_rc 120 "another root of the same prefix" c read_file /workspace/docs2/c.m
 
 # --- what no mount stands for yet
 expect_rc 125 "a run with such rules is refused" ab -- true
-like "$(cat "$T/err")" "globs.yaml:6:11: '/\*\*/.env' is finer than the root '/workspace'.*'check' answers" \
+like "$(cat "$T/err")" "globs.yaml:7:11: '/workspace/.*' is finer than the root '/workspace'.*'check' answers" \
 	"at the rule, and says why"
 check_not "and leaves no record" test -e "$STATE"
 sed '/\.env\|docs/d; s#"/workspace/{.*#"/work{space,}/**"], mode: allow}#' "$globs" >"$T/whole.yaml"

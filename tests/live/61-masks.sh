@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Rules that are finer than a root, as programs meet them: masks, freezes, exceptions, patterns,
+# what is not there yet, hard links, and names of every kind. DESIGN 5.4; P47, E4, E5.
+. "$(dirname "$0")/lib.sh" || exit 1
+as_callers
+
+# rules FILE-RULES [ROOT KEYS]: then everything else in the root is allowed.
+rules() {
+	profile rules <<-YAML
+		version: 1
+		sandbox:
+		  roots:
+		    - {path: "$WS"${2:-}}
+		    - {path: "$T/bin", mode: ro}
+		permissions:
+		  agents:
+		    me:
+		      rules:
+		$(sed 's/^/        - /' <<<"$1")
+		        - {operations: [read, write], paths: ["/**"], mode: allow}
+		        - {operations: [execute], commands: ["*"], mode: allow}
+	YAML
+}
+own() {
+	[ "$CALLER" != root ] || chown -R --reference="$T/home" "$WS"
+}
+mkdir -p "$WS/a/b/c" "$WS/docs/deep" "$WS/reports"
+for f in secret a/secret a/b/c/f docs/x.key docs/deep/y.key docs/plain reports/q3 top.key; do
+	echo "content of $f" >"$WS/$f"
+done
+own
+
+# --- a file, its writing, a directory
+rules "{operations: [read, write], paths: ['$WS/secret'], mode: deny}
+{operations: [write], paths: ['$WS/reports/q3'], mode: interrupt}
+{operations: [read, write], paths: ['$WS/a/b/**'], mode: deny}"
+outside Y "secret (control)" read "$WS/secret"
+expect_rc 0 "a denied file: its content is not there" ab -- sh -c '! grep -q content secret'
+for act in write unlink; do
+	inside N "a denied file: $act" "$act" "$WS/secret" x
+done
+inside N "a denied file: rename" rename "$WS/secret" "$WS/s2"
+inside N "a denied file: link" link "$WS/secret" "$WS/s2"
+inside N "a denied file: rename over it" rename "$WS/docs/plain" "$WS/secret"
+inside Y "an interrupt on writing: read" read "$WS/reports/q3"
+inside N "an interrupt on writing: write" write "$WS/reports/q3" x
+inside N "an interrupt on writing: rename" rename "$WS/reports/q3" "$WS/reports/q4"
+expect_rc 0 "a denied directory is empty" ab -- sh -c 'test -z "$(ls a/b 2>/dev/null)" && ! cat a/b/c/f 2>/dev/null'
+inside N "a denied directory: a new file" write "$WS/a/b/new" x
+inside N "what is above it cannot be moved away" rename "$WS/a" "$WS/aa"
+inside Y "beside them: write (control)" write "$WS/a/secret" x
+inside Y "beside them: rename (control)" rename "$WS/docs/plain" "$WS/docs/plain2"
+mv "$WS/docs/plain2" "$WS/docs/plain"
+is "$(cat "$WS/secret" "$WS/a/b/c/f")" "content of secret
+content of a/b/c/f" "the host's are as they were"
+expect_rc 120 "check says so: secret" "$AGENTBOX" check -p "$P" read_file "$WS/secret"
+expect_rc 122 "check says so: the report" "$AGENTBOX" check -p "$P" write_file "$WS/reports/q3"
+
+# --- exceptions, in the order of the rules
+rules "{operations: [write], paths: ['$WS/a/b/**'], mode: allow}
+{operations: [write], paths: ['$WS/a/**'], mode: deny}"
+inside N "a frozen directory" write "$WS/a/secret" x
+inside N "a new name there" write "$WS/a/new" x
+inside Y "the exception below it" write "$WS/a/b/c/f" x
+inside Y "a new name in the exception" write "$WS/a/b/new" x
+inside N "the exception cannot be moved" rename "$WS/a/b" "$WS/a/bb"
+rm -f "$WS/a/b/new"
+
+# --- patterns: on what is there; what comes is told, when the rule says so
+rules "{operations: [read, write], paths: ['$WS/**/*.key'], mode: deny, absent: report}"
+for f in top.key docs/x.key docs/deep/y.key; do
+	expect_rc 0 "a pattern: $f is not read" ab -- sh -c '! grep -q content "$1"' - "$f"
+	inside N "a pattern: $f is not written" write "$WS/$f" x
+done
+inside N "a pattern: what is above stays" rename "$WS/docs" "$WS/docs2"
+inside Y "a pattern: another name (control)" write "$WS/docs/plain" x
+ab --json -- sh -c 'echo x >docs/new.key; echo x >docs/new' >"$T/out" 2>"$T/err"
+json_is "$T/out" '[(v["code"], v["path"].rsplit("/", 1)[1]) for v in o["violations"]] == [("appeared", "new.key")]' \
+	"a name that came is told"
+rm -f "$WS"/docs/new*
+rules "{operations: [read, write], paths: ['$WS/**/*.key'], mode: deny}"
+expect_rc 125 "without that word the rule is refused" ab -- true
+like "$(cat "$T/err")" "rules.yaml:10:11: .*may match names that a program makes later.*absent: report" "and says what to do"
+rules "{operations: [read, write], paths: ['$WS/**/*.key'], mode: deny}" ", mode: ro"
+expect_rc 0 "in a read-only root it holds as it is" ab -- sh -c '! grep -q content top.key && grep -q content secret'
+rules "{operations: [write], paths: ['$WS/none'], mode: deny}"
+expect_rc 125 "a name that is not there is refused" ab -- true
+like "$(cat "$T/err")" "rules.yaml:10:11: .*names nothing that exists in a writable root" "at its rule"
+rules "{operations: [write], paths: ['$WS/none'], mode: deny, absent: report}"
+ab --json -- sh -c 'echo x >none' >"$T/out" 2>"$T/err"
+json_is "$T/out" '[(v["code"], v["protect"]) for v in o["violations"]] == [("appeared", "freeze")]' "or told"
+check "and stays" test -s "$WS/none"
+rm -f "$WS/none"
+rules "{operations: [read, write], paths: ['$WS/secret'], mode: deny, strict: true}"
+expect_rc 125 "strict: a file in a writable root" ab -- true
+rules "{operations: [read, write], paths: ['$WS/a/**'], mode: deny, strict: true}"
+expect_rc 0 "strict: a directory (control)" ab -- sh -c '! cat a/secret 2>/dev/null'
+
+# --- the base: what a rule names is masked, a catch-all hides nothing
+rules "{operations: [read], paths: [/etc/hostname, '/usr/share/doc/**'], mode: deny}"
+expect_rc 0 "a part of the base" ab -- sh -c 'test -z "$(cat /etc/hostname 2>/dev/null)$(ls /usr/share/doc 2>/dev/null)" && ls /usr/bin >/dev/null'
+
+# --- other names of a hidden file
+mkdir "$WS/links"
+ln "$WS/secret" "$WS/links/alias"
+rules "{operations: [read, write], paths: ['$WS/secret'], mode: deny}"
+expect_rc 0 "a hard link to it is hidden too" ab -- sh -c '! grep -q content links/alias secret'
+inside N "and is not written" write "$WS/links/alias" x
+rm "$WS/links/alias"
+echo other >"$WS/links/alias"
+expect_rc 0 "another file of that name (control)" ab -- grep -q other links/alias
+
+# --- names of every kind: as a root, in a rule, behind a mask
+odd=('a b' 'a:b' 'a,b' 'a\b' 'é😀' '-x' $'new\nline' 'trail ' '..x' $'bad\xff' "quo'te" '[set]' 'st*r')
+for name in "${odd[@]}"; do
+	r=$T/odd/$name
+	mkdir -p "$r/$name"
+	echo content >"$r/$name/.env"
+	echo content >"$r/.env"
+	[ "$CALLER" != root ] || chown -R --reference="$T/home" "$T/odd"
+	shown=$(printf %q "$name")
+	echo content >"$r/secret"
+	cat >"$T/odd.yaml" <<-'YAML'
+		params: {workspace: {required: true}}
+		sandbox:
+		  roots: [{path: "${workspace}", at: /w}]
+		  protect: {depth: 1}
+		permissions: {agents: {me: allow}}
+	YAML
+	cat >"$T/odd-rule.yaml" <<-'YAML'
+		params: {workspace: {required: true}}
+		sandbox: {roots: ["${workspace}"]}
+		permissions:
+		  agents:
+		    me:
+		      rules:
+		        - {operations: [read, write], paths: ["${workspace}/secret"], mode: deny}
+		        - {operations: [read, write], paths: ["/**"], mode: allow}
+		        - {operations: [execute], commands: ["*"], mode: allow}
+	YAML
+	P=$T/odd.yaml
+	expect_rc 0 "$shown: masks below such a name" ab -w "$T/odd/$name" -- \
+		sh -c 'cd /w && ! grep -q content .env "$1/.env" && ! echo x 2>/dev/null >"$1/.env"' - "./$name"
+	expect_rc 0 "$shown: what is above stays" ab -w "$r" -- sh -c '! mv "/w/./$1" /w/moved 2>/dev/null && test -e "/w/$1"' - "$name"
+	P=$T/odd-rule.yaml
+	expect_rc 0 "$shown: a root and a rule with it" ab -w "$r" -- \
+		sh -c 'cd "$1" && ls | grep -q secret && ! grep -q content secret && echo y >fine' - "$r"
+done
+rm -rf "$T/odd"
+
+# --- many at once, killed at any moment: the tree is what it was
+rules "{operations: [read, write], paths: ['$WS/secret', '$WS/a/b/**'], mode: deny}
+{operations: [read, write], paths: ['$WS/**/*.key'], mode: deny, absent: report}"
+before=$(tree_of "$WS")
+for ((i = 0; i < 16; i++)); do
+	(
+		for ((k = 0; k < 3; k++)); do
+			"$AGENTBOX" run --state "$STATE" -p "$P" -- sleep 3 >/dev/null 2>&1 &
+			sleep "0.$(((i * 3 + k) % 10))"
+			kill -9 $!
+			wait $!
+		done
+	) 2>/dev/null &
+done
+wait
+is "$(tree_of "$WS")" "$before" "16 at once, each killed three times"
+no_sandbox_left "nothing is left"
+done_testing

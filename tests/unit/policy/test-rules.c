@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tap.h"
+#include "world.h"
+
+struct row {
+	const char *name;
+	const char *rules; /* lines of a YAML list, but for the last ones, that allow everything */
+	const char *want;  /* guards, or a part of the message */
+};
+
+#define ALL                                                                                        \
+	", {operations: [read, write], paths: [/w/**], mode: allow}"                               \
+	", {operations: [execute], commands: ['*'], mode: allow}"
+
+static const struct row rows[] = {
+	{ "nothing finer", "{operations: [read], paths: [/x/**], mode: deny}", "" },
+	{ "a file", "{operations: [read, write], paths: [/w/a/f], mode: deny}", "hide ! /w/a/f\n" },
+	{ "its writing", "{operations: [write], paths: [/w/a/f], mode: deny}",
+	  "freeze ! /w/a/f\n" },
+	{ "its writing, until a person says so",
+	  "{operations: [write], paths: [/w/a/f], mode: interrupt}", "freeze ! /w/a/f\n" },
+	{ "its reading alone", "{operations: [read], paths: [/w/a/f], mode: deny}",
+	  "hide ! /w/a/f\n" },
+	{ "a directory and all in it", "{operations: [read], paths: [/w/a/**], mode: deny}",
+	  "hide d ! /w/a\n" },
+	{ "a directory by its own name alone: all in it too",
+	  "{operations: [read], paths: [/w/a], mode: deny}", "hide d ! /w/a\n" },
+	{ "an earlier allow wins",
+	  "{operations: [read, write], paths: [/w/a/f], mode: allow},"
+	  "{operations: [read, write], paths: [/w/a/*], mode: deny, absent: report}",
+	  "hide d ! /w/a/b\nhide ! /w/a/g.key\n" },
+	{ "one that is never reached",
+	  "{operations: [read, write], paths: [/w/**], mode: allow},"
+	  "{operations: [read, write], paths: [/w/nowhere], mode: deny}",
+	  "" },
+	{ "a pattern", "{operations: [read], paths: ['/**/*.key'], mode: deny, absent: report}",
+	  "hide ! /w/a/g.key\nhide d ! /w/d.key\nhide ! /w/top.key\n" },
+	{ "a pattern in one directory",
+	  "{operations: [read], paths: ['/w/*.key'], mode: deny, absent: report}",
+	  "hide d ! /w/d.key\nhide ! /w/top.key\n" },
+	{ "what may come later", "{operations: [write], paths: ['/w/*.key'], mode: deny}",
+	  "may match names that a program makes later" },
+	{ "what is not there", "{operations: [write], paths: [/w/a/new], mode: deny}",
+	  "names nothing that exists in a writable root" },
+	{ "nor the directory above it", "{operations: [write], paths: [/w/no/new], mode: deny}",
+	  "names nothing that exists in a writable root" },
+	{ "told instead", "{operations: [write], paths: [/w/a/new], mode: deny, absent: report}",
+	  "" },
+	{ "through a link", "{operations: [write], paths: [/w/l/f], mode: deny}",
+	  "is reached through a link" },
+	{ "a link to a file", "{operations: [read, write], paths: [/w/lf], mode: deny}",
+	  "hide ! /w/a/f\nhide l ! /w/lf < /w/a/f\n" },
+	{ "strict: a directory", "{operations: [read], paths: [/w/a/**], mode: deny, strict: true}",
+	  "hide d ! /w/a\n" },
+	{ "strict: a file", "{operations: [read], paths: [/w/a/f], mode: deny, strict: true}",
+	  "is 'strict'" },
+	{ "an exception in a frozen directory",
+	  "{operations: [write], paths: [/w/a/b/**], mode: allow},"
+	  "{operations: [write], paths: [/w/a/**], mode: deny}",
+	  "freeze d ! /w/a\nkeep d ! /w/a/b\n" },
+	{ "no exception from protect", "{operations: [write], paths: [/w/.idea/x/**], mode: allow}",
+	  "freeze d ! /w/.idea\n" },
+	{ "an exception in a hidden directory",
+	  "{operations: [read], paths: [/w/a/b/**], mode: allow},"
+	  "{operations: [read], paths: [/w/a/**], mode: deny}",
+	  "which another rule hides as a whole" },
+	{ "in the base", "{operations: [read], paths: [/usr/bin/tool], mode: deny}",
+	  "hide /usr/bin/tool\n" },
+	{ "in the base, by a pattern", "{operations: [read], paths: ['/usr/**/to*'], mode: deny}",
+	  "hide /usr/bin/tool\n" },
+	{ "in the base, through its links",
+	  "{operations: [read], paths: [/usr/bin/**, /bin/tool], mode: deny}",
+	  "hide d /usr/bin\n" },
+};
+
+static void make(struct world *w)
+{
+	world_file(w, "w/a/f", 0600);
+	world_file(w, "w/a/g.key", 0600);
+	world_file(w, "w/a/b/c", 0600);
+	world_file(w, "w/d.key/x.key", 0600);
+	world_file(w, "w/top.key", 0600);
+	world_file(w, "w/.idea/x/y", 0600);
+	world_link(w, "a", "w/l");
+	world_link(w, "a/f", "w/lf");
+	world_file(w, "usr/bin/tool", 0700);
+}
+
+static void rules(struct world *w, const char *root, const char *text)
+{
+	world_parse(w, arena_printf(&w->arena,
+				    "sandbox: {roots: [%s], protect: {except: [.idea]}}\n"
+				    "permissions: {agents: {me: {rules: [%s]}}}\n",
+				    root, text));
+	world_facts(w);
+}
+
+static void test_rows(struct tap *t)
+{
+	struct world w;
+
+	world_open(&w);
+	make(&w);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *got;
+
+		if (strstr(rows[i].want, ".idea") != NULL)
+			world_parse(&w, arena_printf(&w.arena,
+						     "sandbox: {roots: [{path: '@/w', at: /w}]}\n"
+						     "permissions: {agents: {me: {rules: [%s]}}}\n",
+						     arena_printf(&w.arena, "%s%s", rows[i].rules,
+								  ALL))),
+				world_facts(&w);
+		else
+			rules(&w, "{path: '@/w', at: /w}",
+			      arena_printf(&w.arena, "%s%s", rows[i].rules, ALL));
+		got = world_guards_text(&w);
+		if (strncmp(got, "error ", 6) == 0 && rows[i].want[0] != '\0')
+			tap_ok(t, strstr(got, rows[i].want) != NULL, "%s: %s", rows[i].name, got);
+		else
+			tap_str(t, got, rows[i].want, rows[i].name);
+	}
+	rules(&w, "{path: '@/w', at: /w, mode: ro}",
+	      "{operations: [read], paths: ['/w/**/*.key', /w/new], mode: deny},"
+	      "{operations: [write], paths: [/w/a/f], mode: deny}" ALL);
+	tap_str(t, world_guards_text(&w), "hide /w/a/g.key\nhide d /w/d.key\nhide /w/top.key\n",
+		"a read-only root: nothing can come, nothing is written");
+	rules(&w, "{path: '@/w', at: /w}, {path: '@/usr', at: /w/a/b}",
+	      "{operations: [read], paths: [/w/a/**], mode: deny},"
+	      "{operations: [read, write], paths: [/w/a/b/**], mode: allow}" ALL);
+	tap_ok(t, strstr(world_guards_text(&w), "error") == NULL,
+	       "a root that is not granted is not hidden by the way");
+	world_close(&w);
+}
+
+static void link_to(struct world *w, const char *from, const char *to)
+{
+	if (link(world_path(w, from), world_path(w, to)) != 0)
+		abort();
+}
+
+static void test_links(struct tap *t)
+{
+	static const char rule[] = "{operations: [read, write], paths: [/w/a/f], mode: deny}" ALL
+				   ", {operations: [read, write], paths: [/v/**], mode: allow}";
+	struct world w;
+
+	world_open(&w);
+	make(&w);
+	world_mkdir(&w, "w/deep/er");
+	world_mkdir(&w, "v");
+	world_mkdir(&w, "out");
+	link_to(&w, "w/a/f", "w/deep/er/alias");
+	link_to(&w, "w/a/f", "v/alias");
+	link_to(&w, "w/a/f", "out/alias");
+	rules(&w, "{path: '@/w', at: /w}, {path: '@/v', at: /v, mode: ro}", rule);
+	tap_str(t, world_guards_text(&w), "hide /v/alias\nhide ! /w/a/f\nhide ! /w/deep/er/alias\n",
+		"the other names of a hidden file, in every root");
+	(void)mkdir(world_path(&w, "w/closed"), 0);
+	if (geteuid() != 0)
+		tap_ok(t, strstr(world_guards_text(&w), "a directory cannot be listed") != NULL,
+		       "where one of them may lie that cannot be found");
+	(void)rmdir(world_path(&w, "w/closed"));
+	world_file(&w, "w/.env", 0600);
+	link_to(&w, "w/.env", "w/copy");
+	world_roots(&w, "{path: '@/w', at: /w}");
+	world_facts(&w);
+	tap_str(t, world_guards_text(&w), "hide ! /w/.env\nfreeze d ! /w/.idea\nhide ! /w/copy\n",
+		"a trap's too");
+	world_close(&w);
+}
+
+int main(void)
+{
+	struct tap t = { 0 };
+
+	test_rows(&t);
+	test_links(&t);
+	return tap_done(&t);
+}
