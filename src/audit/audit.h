@@ -33,8 +33,10 @@ enum audit_event {
 	AUDIT_DECISION = 0, /* written before the act */
 	AUDIT_START,
 	AUDIT_OUTCOME,
-	AUDIT_RECOVERED, /* written by the writer itself */
-	AUDIT_LOST,      /* an earlier outcome could not be written */
+	AUDIT_RECOVERED,  /* written by the writer itself */
+	AUDIT_LOST,       /* an earlier outcome could not be written */
+	AUDIT_NAME,       /* a name was asked for inside */
+	AUDIT_CONNECTION, /* one ended, or was refused */
 	AUDIT_EVENT_MAX,
 };
 
@@ -43,6 +45,7 @@ enum audit_layer {
 	AUDIT_LAYER_POLICY,
 	AUDIT_LAYER_SANDBOX,
 	AUDIT_LAYER_APPROVAL,
+	AUDIT_LAYER_NET,
 	AUDIT_LAYER_MAX,
 };
 

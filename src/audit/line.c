@@ -12,17 +12,20 @@ static const struct {
 	const char *name;
 	bool own; /* written by the writer itself: belongs to no layer */
 } events[] = {
-	[AUDIT_DECISION] = { "decision", false }, [AUDIT_START] = { "start", false },
-	[AUDIT_OUTCOME] = { "outcome", false },   [AUDIT_RECOVERED] = { "recovered", true },
+	[AUDIT_DECISION] = { "decision", false },
+	[AUDIT_START] = { "start", false },
+	[AUDIT_OUTCOME] = { "outcome", false },
+	[AUDIT_RECOVERED] = { "recovered", true },
 	[AUDIT_LOST] = { "lost", true },
+	[AUDIT_NAME] = { "name", false },
+	[AUDIT_CONNECTION] = { "connection", false },
 };
 _Static_assert(ARRAY_SIZE(events) == AUDIT_EVENT_MAX, "one row for each event");
 
 static const char *const layer_names[] = {
-	[AUDIT_LAYER_IDENTITY] = "identity",
-	[AUDIT_LAYER_POLICY] = "policy",
-	[AUDIT_LAYER_SANDBOX] = "sandbox",
-	[AUDIT_LAYER_APPROVAL] = "approval",
+	[AUDIT_LAYER_IDENTITY] = "identity", [AUDIT_LAYER_POLICY] = "policy",
+	[AUDIT_LAYER_SANDBOX] = "sandbox",   [AUDIT_LAYER_APPROVAL] = "approval",
+	[AUDIT_LAYER_NET] = "net",
 };
 _Static_assert(ARRAY_SIZE(layer_names) == AUDIT_LAYER_MAX, "one name for each layer");
 

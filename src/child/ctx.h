@@ -69,6 +69,9 @@ int child_set_hostname(struct child_ctx *ctx);
 int child_raise_loopback(struct child_ctx *ctx);
 int child_drop_privileges(struct child_ctx *ctx);
 
+/* network.c */
+int child_build_network(struct child_ctx *ctx);
+
 /* root.c */
 bool child_same_text(const char *a, const char *b);
 int child_make_tmpfs(const char *bytes, const char *inodes, const char *mode, unsigned attrs);

@@ -14,6 +14,7 @@ static const char *const names[CHILD_STEP_MAX] = {
 	[CHILD_STEP_KEYRING] = "keyring",
 	[CHILD_STEP_HOSTNAME] = "hostname",
 	[CHILD_STEP_LOOPBACK] = "loopback",
+	[CHILD_STEP_NETWORK] = "network",
 	[CHILD_STEP_ROOT] = "root",
 	[CHILD_STEP_PROC] = "proc",
 	[CHILD_STEP_PIVOT] = "pivot",

@@ -93,6 +93,9 @@ static const struct step {
 	{ CHILD_STEP_SESSION, child_start_session },
 	{ CHILD_STEP_HOSTNAME, child_set_hostname },
 	{ CHILD_STEP_LOOPBACK, child_raise_loopback },
+	/* While the host's own proc is there, and with the capabilities of who made the namespaces:
+	 * it moves on to a second one, and leaves this one to its sockets. */
+	{ CHILD_STEP_NETWORK, child_build_network },
 	{ CHILD_STEP_WAIT_IDS, settle_ids },
 	/* Before anything is created: what we make belongs to the final identity. */
 	{ CHILD_STEP_IDENTITY, child_take_identity },

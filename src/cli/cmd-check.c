@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "cli/context.h"
 #include "plan/compile.h"
+#include "policy/connect.h"
 
 static const struct cli_option options[] = {
 	{ .id = CLI_PROFILE },      { .id = CLI_PROFILE_FD }, { .id = CLI_AGENT },
@@ -164,6 +165,18 @@ static int check_command(struct arena *a, struct check *c, char *const *environ_
 	return 0;
 }
 
+/* What the relay of a run would say; where the name leads is not looked up. */
+static void check_named(struct check *c, const struct host_target *t)
+{
+	struct connect_rules rules;
+	struct connect_answer answer;
+
+	connect_build(c->context.arena, c->context.profile, c->context.agent, &rules);
+	connect_decide(&rules, t, &answer);
+	if (answer.verdict != PROFILE_ALLOW && answer.layer == 0)
+		deny(c, "sandbox", "sandbox_deny", "not among the sandbox's hosts");
+}
+
 static void check_host(struct check *c)
 {
 	struct host_target target;
@@ -175,9 +188,18 @@ static void check_host(struct check *c)
 		return;
 	}
 	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
-	if (c->decision.verdict == PROFILE_ALLOW &&
-	    c->context.profile->sandbox.network != PROFILE_NETWORK_HOST)
+	if (c->decision.verdict != PROFILE_ALLOW)
+		return;
+	switch (c->context.profile->sandbox.network) {
+	case PROFILE_NETWORK_HOST:
+		break;
+	case PROFILE_NETWORK_NAMED:
+		check_named(c, &target);
+		break;
+	case PROFILE_NETWORK_NONE:
 		deny(c, "sandbox", "sandbox_deny", "the sandbox has no network");
+		break;
+	}
 }
 
 static int check_decide(struct arena *a, struct check *c, struct err *err)

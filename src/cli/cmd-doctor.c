@@ -106,7 +106,7 @@ static json_t *effective_json(const struct doctor *d)
 	for (size_t i = 0; p->envp[i] != NULL; i++)
 		(void)json_array_append_new(env, json_bytes(p->envp[i], strcspn(p->envp[i], "=")));
 	json_put(o, "agent", json_text(c->agent->id));
-	json_put(o, "network", json_text(p->host_network ? "host" : "none"));
+	json_put(o, "network", json_text(plan_network_name(p)));
 	json_put(o, "roots", roots);
 	json_put(o, "env", env);
 	return o;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/exitcode.h"
+#include "cli/network.h"
 #include "cli/prepare.h"
 #include "cli/result.h"
 #include "cli/violations.h"
@@ -75,6 +76,7 @@ struct run_args {
 	size_t n_env_pass;
 	enum run_stdin stdin_mode;
 	bool terminal;
+	struct network network;
 };
 
 /* Known before parsing, so that a wrong command line is answered in JSON too. */
@@ -310,12 +312,13 @@ static void name_missing(struct arena *a, const struct prepared *prep, struct ou
 	(void)resolve_missing_err(&missing, &out->err);
 }
 
-static int run_prepared(struct arena *a, const struct run_args *args, struct prepared *prep,
+static int run_prepared(struct arena *a, struct run_args *args, struct prepared *prep,
 			struct outcome *out, struct err *err)
 {
 	struct violations violations = { .arena = a, .prepared = prep, .quiet = args->quiet };
-	struct run_attachment roots, audit, protect;
-	const struct run_attachment *const attachments[] = { &roots, &audit, &protect };
+	struct run_attachment roots, audit, protect, relay;
+	const struct run_attachment *const attachments[] = { &roots, &audit, &protect, &relay };
+	size_t n_attachments = 3;
 	struct run_options opt = {
 		.stdin_mode = args->stdin_mode,
 		.terminal = args->terminal,
@@ -330,7 +333,9 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 	prepare_attachment(prep, &roots);
 	record_attachment(&prep->record, &audit);
 	violations_attachment(&violations, &protect);
-	if (run_plan(prep->plan, &opt, attachments, ARRAY_SIZE(attachments), out, err) != 0) {
+	if (network_attach(&args->network, prep, &prep->record, &relay))
+		n_attachments++;
+	if (run_plan(prep->plan, &opt, attachments, n_attachments, out, err) != 0) {
 		record_failure(&prep->record, err);
 		return cli_rc(err);
 	}
@@ -339,6 +344,8 @@ static int run_prepared(struct arena *a, const struct run_args *args, struct pre
 		*err = out->err;
 	note_limit(args, prep->plan, out);
 	note_stdin(args);
+	if (!args->quiet)
+		network_say(&args->network);
 	if (prep->record.lost)
 		cli_say("the outcome could not be written to the audit log");
 	return outcome_rc(out);
@@ -405,6 +412,7 @@ static int report(const struct run_args *args, struct prepared *prep, struct out
 		.plan = prep->plan,
 		.decision = prep->decided ? &prep->decision : NULL,
 		.outcome = prep->plan != NULL && !args->dry_run ? out : NULL,
+		.network = &args->network,
 		.err = err,
 		.split = args->split,
 	};

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/exitcode.h"
+#include "cli/network.h"
 #include "cli/prepare.h"
 #include "cli/result.h"
 #include "cli/selftest-host.h"
@@ -125,6 +126,9 @@ static int attack(struct selftest *s, unsigned linger_ms, bool in_room, struct o
 		.capture = true,
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};
+	struct run_attachment relay;
+	const struct run_attachment *const attached = &relay;
+	struct network network;
 	struct prepared prep;
 	int rc = prepare(s, linger_ms, in_room, &prep, err);
 
@@ -141,7 +145,8 @@ static int attack(struct selftest *s, unsigned linger_ms, bool in_room, struct o
 		};
 		if (s->mechanisms == NULL)
 			s->mechanisms = result_mechanisms(prep.plan);
-		rc = run_plan(prep.plan, &opt, NULL, 0, out, err);
+		rc = run_plan(prep.plan, &opt, &attached,
+			      network_attach(&network, &prep, NULL, &relay) ? 1 : 0, out, err);
 	}
 	if (rc == 0 && !out->started) {
 		*err = out->err;

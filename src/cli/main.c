@@ -12,6 +12,8 @@
 #include "cli/cli.h"
 #include "cli/completion.h"
 #include "cli/selftest.h"
+#include "relay/process.h"
+#include "relay/wire.h"
 
 /* A descriptor that agentbox opens must never become the standard input or output of something
  * that believes to write to a terminal. */
@@ -59,6 +61,8 @@ int main(int argc, char **argv)
 	const struct cli_command *cmd;
 	struct err err = { 0 };
 
+	if (argc == 1 && strcmp(argv[0], RELAY_ARGV0) == 0)
+		return relay_main();
 	if (!fill_stdio())
 		return EXITCODE_FAILED;
 	/* What is allocated must lie in the heap, which is kept out of the child whole; and a heap

@@ -103,6 +103,25 @@ static bool decide_network(const struct cli_context *c)
 	return d.verdict == PROFILE_ALLOW;
 }
 
+/* A network of names in which nothing may be named is none. */
+static void decide_named(struct prepared *p, struct plan_request *rq)
+{
+	const struct cli_context *c = &p->context;
+	bool any = false;
+	bool allowed = false;
+
+	connect_build(c->arena, c->profile, c->agent, &p->connect);
+	for (size_t i = 0; i < p->connect.n; i++) {
+		const struct connect_rule *rule = &p->connect.rules[i];
+
+		allowed = allowed || (rule->layer > 0 && rule->verdict != PROFILE_DENY);
+	}
+	if (p->connect.layers == 0 || !allowed || c->profile->sandbox.named.allow.n == 0)
+		return;
+	rq->n_ports = connect_ports(c->arena, &c->profile->sandbox.named, &rq->ports, &any);
+	rq->named_network = true;
+}
+
 static int make_trees(struct prepared *p, const struct plan_ids *ids, struct err *err)
 {
 	const struct cli_context *c = &p->context;
@@ -201,6 +220,7 @@ static int compile(struct arena *a, const struct prepare_input *in, struct prepa
 		.capture = in->capture,
 	};
 
+	decide_named(p, &rq);
 	if (settle_identity(p, &rq.ids, err) != 0 || settle_proc(p, &rq, err) != 0 ||
 	    resolve_guards(a, &ri, &p->resolved, err) != 0)
 		return -1;
@@ -252,7 +272,7 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 {
 	struct cli_context *c = &p->context;
 	struct resolve_input ri;
-	struct err outside = { 0 }, refused = { 0 };
+	struct err outside = { 0 };
 
 	if (cli_context_load(c, &in->source, err) != 0)
 		return cli_rc(err);
@@ -290,9 +310,6 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 	}
 	if (compile(a, in, p, err) != 0) {
 		p->plan = NULL;
-		/* What may not be granted is often what cannot be mounted either. */
-		if (in->judge_later && cli_context_judge(c, &refused) != 0)
-			*err = refused;
 		record_failure(&p->record, err);
 		return cli_rc(err);
 	}

@@ -5,6 +5,7 @@
 #include "cli/context.h"
 #include "cli/record.h"
 #include "plan/compile.h"
+#include "policy/connect.h"
 #include "run/trees.h"
 
 struct prepare_input {
@@ -33,6 +34,7 @@ struct prepared {
 	struct decision decision;
 	struct resolved resolved;
 	struct run_trees trees;
+	struct connect_rules connect; /* of a network of names */
 	bool idmapped;
 	struct plan *plan; /* NULL: nothing may run */
 };

@@ -116,6 +116,8 @@ static int append(struct record *r, const struct audit_record *what, struct err 
 		rec[i].agent_id = r->agent_id;
 		rec[i].delegation = chain;
 		rec[i].n_delegation = asked->n_on_behalf + (r->agent_id == NULL ? 0 : 1);
+		if (rec[i].action != NULL)
+			continue;
 		rec[i].action = action_name(ACTION_RUN_COMMAND);
 		rec[i].resource = r->resource;
 	}
@@ -138,6 +140,14 @@ void record_allowed(struct record *r, const struct decision *d)
 {
 	r->held = d;
 	r->decided = true;
+}
+
+int record_net(struct record *r, const struct audit_record *what, struct err *err)
+{
+	struct audit_record rec = *what;
+
+	rec.action = action_name(ACTION_NET_CONNECT);
+	return append(r, &rec, err);
 }
 
 static int hook_after_clone(void *ctx, const struct run_child *child, struct err *err)

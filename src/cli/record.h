@@ -42,6 +42,8 @@ void record_allowed(struct record *r, const struct decision *d);
 const struct profile_hashes *record_hashes(struct record *r);
 /* record_failure() - the outcome of a request that was allowed, but did not get as far as a run. */
 void record_failure(struct record *r, const struct err *why);
+/* record_net() - a name or a connection, while the command runs. */
+MUST_CHECK int record_net(struct record *r, const struct audit_record *what, struct err *err);
 /* record_attachment() - start and outcome records as hooks of run/. @ret points into @r. */
 void record_attachment(struct record *r, struct run_attachment *ret);
 void record_close(struct record *r);

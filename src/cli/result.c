@@ -42,7 +42,7 @@ json_t *result_mechanisms(const struct plan *p)
 	json_put(o, "namespaces", ns);
 	json_put(o, "commands", json_text(p->only_commands ? "landlock" : "none"));
 	json_put(o, "nested_sandboxes", json_boolean(p->nested));
-	json_put(o, "network", json_text(p->host_network ? "host" : "none"));
+	json_put(o, "network", json_text(plan_network_name(p)));
 	json_put(o, "proc", json_text(p->outer_proc ? "outer" : "own"));
 	/* What keeps programs from making user namespaces of their own. The sysctl for it cannot
 	 * be reached through an outer /proc. */
@@ -245,7 +245,7 @@ json_t *result_json(const struct result *r, bool with_output)
 		 r->record == NULL || r->record->violations == NULL
 			 ? json_array()
 			 : json_incref(r->record->violations));
-	json_put(o, "denials", json_array());
+	json_put(o, "denials", r->network == NULL ? json_array() : network_denials(r->network));
 	json_put(o, "decision", decision_json(r->decision));
 	json_put(o, "reason", json_text(r->decision == NULL ? NULL : r->decision->reason));
 	json_put(o, "audit", audit_json(r->record));

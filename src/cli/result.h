@@ -2,6 +2,7 @@
 /* result - the one JSON object of `run --json` and --status-fd (DESIGN 8). */
 #pragma once
 
+#include "cli/network.h"
 #include "cli/record.h"
 
 /* What is known of a request at its end; what is not known is NULL or zero. */
@@ -12,6 +13,7 @@ struct result {
 	const struct plan *plan;
 	const struct decision *decision;
 	struct outcome *outcome;
+	const struct network *network; /* NULL: none was asked for */
 	const struct err *err;
 	bool split; /* stdout and stderr apart */
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/compile.h"
 
+#include <string.h>
+
 #include "plan/internal.h"
 
 static char *const *copy_argv(struct arena *a, char *const *argv)
@@ -40,6 +42,49 @@ static void plan_root_size(struct plan_builder *b, struct plan *p)
 	p->root_inodes = arena_printf(b->arena, "%zu", inodes);
 }
 
+/* Names of any host, or of a network, stand for addresses that a program may hold already. */
+static void plan_net_routes(struct plan_builder *b, struct plan_net *net)
+{
+	const struct profile_named *named = &b->rq->profile->sandbox.named;
+	ARRAY_OF(struct plan_net_route) routes = { 0 };
+
+	for (size_t i = 0; i < named->allow.n; i++) {
+		const struct hostpat *p = &named->allow.v[i].pattern;
+		struct plan_net_route route = { 0 };
+
+		if (p->kind == HOSTPAT_ADDR && p->addr.family == 4) {
+			route.bits = p->bits;
+			for (size_t k = 0; k < 4; k++)
+				route.net = route.net << 8 | p->addr.bytes[k];
+		} else if (p->kind != HOSTPAT_ANY) {
+			continue;
+		}
+		*array_push(b->arena, &routes) = route;
+	}
+	net->routes = routes.v;
+	net->n_routes = (uint32_t)routes.n;
+}
+
+static int plan_net_build(struct plan_builder *b, struct plan_net *net, struct err *err)
+{
+	const struct plan_request *rq = b->rq;
+	uint16_t *ports;
+
+	net->handoff = -1;
+	if (!rq->named_network)
+		return 0;
+	if (rq->n_ports == 0 || rq->n_ports > PLAN_NET_PORTS_MAX)
+		return err_set(err, ERR_PROFILE, 0, "the network has %zu ports; the most is %d",
+			       rq->n_ports, PLAN_NET_PORTS_MAX);
+	net->named = true;
+	ports = arena_array(b->arena, rq->n_ports, sizeof(*ports));
+	memcpy(ports, rq->ports, rq->n_ports * sizeof(*ports));
+	net->ports = ports;
+	net->n_ports = (uint32_t)rq->n_ports;
+	plan_net_routes(b, net);
+	return 0;
+}
+
 int plan_compile(struct arena *a, struct arena *scratch, const struct plan_request *rq,
 		 struct plan **ret, struct err *err)
 {
@@ -69,6 +114,8 @@ int plan_compile(struct arena *a, struct arena *scratch, const struct plan_reque
 			arena_printf(a, "%u %u 1\n", p->ids.inside_gid, p->ids.outside_gid);
 	}
 	p->host_network = rq->host_network;
+	if (plan_net_build(&b, &p->net, err) != 0)
+		return -1;
 	p->outer_proc = rq->outer_proc;
 	p->hostname = arena_strdup(a, rq->profile->sandbox.hostname);
 	p->sources = b.sources.v;

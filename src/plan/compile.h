@@ -27,7 +27,11 @@ struct plan_request {
 		*root_trees; /* one for each of facts.roots: a tree made by the supervisor, or -1 */
 	bool idmapped;
 	bool host_network; /* sandbox and agent both grant it */
-	bool outer_proc;   /* facts.proc is bound, read-only, in place of a proc of its own */
+	/* Network by name: sandbox and agent both grant some of it. */
+	bool named_network;
+	const uint16_t *ports; /* that are listened on */
+	size_t n_ports;
+	bool outer_proc; /* facts.proc is bound, read-only, in place of a proc of its own */
 	char *const *argv;
 	char *const *environ;
 	const char *const *env_pass; /* --env NAME */
@@ -79,6 +83,9 @@ const char *plan_mechanism_name(enum plan_mechanism m);
 
 /* plan_filter_preset() - "default" or "strict". Static. */
 const char *plan_filter_preset(const struct plan *p);
+
+/* plan_network_name() - "none", "named" or "host". Static. */
+const char *plan_network_name(const struct plan *p);
 
 /* plan_json() - the whole plan but descriptor numbers; new reference. */
 json_t *plan_json(const struct plan *p);

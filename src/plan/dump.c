@@ -240,6 +240,34 @@ static json_t *landlock_json(const struct plan_landlock *ll)
 	return o;
 }
 
+const char *plan_network_name(const struct plan *p)
+{
+	if (p->host_network)
+		return "host";
+	return p->net.named ? "named" : "none";
+}
+
+static json_t *net_json(const struct plan_net *net)
+{
+	json_t *o = json_object();
+	json_t *ports = json_array();
+	json_t *routes = json_array();
+
+	for (uint32_t i = 0; i < net->n_ports; i++)
+		(void)json_array_append_new(ports, json_integer(net->ports[i]));
+	for (uint32_t i = 0; i < net->n_routes; i++) {
+		const struct plan_net_route *r = &net->routes[i];
+		char text[32];
+
+		(void)snprintf(text, sizeof(text), "%u.%u.%u.%u/%u", r->net >> 24,
+			       r->net >> 16 & 255, r->net >> 8 & 255, r->net & 255, r->bits);
+		(void)json_array_append_new(routes, json_text(text));
+	}
+	json_put(o, "ports", ports);
+	json_put(o, "routes", routes);
+	return o;
+}
+
 json_t *plan_json(const struct plan *p)
 {
 	json_t *o = json_object();
@@ -251,7 +279,7 @@ json_t *plan_json(const struct plan *p)
 	for (uint32_t i = 0; i < p->n_ops; i++)
 		(void)json_array_append_new(ops, op_json(&p->ops[i]));
 	json_put(o, "ids", ids_json(&p->ids));
-	json_put(o, "network", json_text(p->host_network ? "host" : "none"));
+	json_put(o, "network", p->net.named ? net_json(&p->net) : json_text(plan_network_name(p)));
 	json_put(o, "nested_sandboxes", json_boolean(p->nested));
 	json_put(o, "only_commands", json_boolean(p->only_commands));
 	json_put(o, "proc", json_text(p->outer_proc ? "outer" : "own"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
@@ -110,18 +111,39 @@ static bool value_is_secret(const char *value)
 	return p[n] == '@' && memchr(p, ':', n) != NULL;
 }
 
+/* Of a resolver or a proxy that is not inside: with a network of names they would only lead
+ * programs astray. In small letters; the first is an ending. */
+static const char *const net_words[] = { "_proxy", "localdomain", "res_options", "hostaliases" };
+
+static bool name_is_net(const char *name, size_t n)
+{
+	const size_t ending = strlen(net_words[0]);
+
+	if (n >= ending && strncasecmp(name + n - ending, net_words[0], ending) == 0)
+		return true;
+	for (size_t i = 1; i < ARRAY_SIZE(net_words); i++) {
+		if (n == strlen(net_words[i]) && strncasecmp(name, net_words[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool is_pattern(const char *s)
 {
 	return strchr(s, '*') != NULL;
 }
 
-static void env_pass(struct env *e, char *const *environ, const char *pattern)
+static void env_pass(struct env *e, const struct plan_request *rq, const char *pattern)
 {
+	char *const *environ = rq->environ;
+
 	for (size_t i = 0; environ[i] != NULL; i++) {
 		size_t n = strcspn(environ[i], "=");
 		const char *name;
 
 		if (environ[i][n] != '=' || n == 0 || !match_name(pattern, environ[i], n))
+			continue;
+		if (rq->named_network && name_is_net(environ[i], n))
 			continue;
 		name = arena_strndup(e->arena, environ[i], n);
 		/* A pattern takes no secret, and nothing that has a value of ours: HOME and PATH of
@@ -190,7 +212,7 @@ char *const *plan_env_build(struct arena *a, const struct plan_request *rq)
 		if (minimum[i].value != NULL)
 			env_put(&e, minimum[i].name, strlen(minimum[i].name), minimum[i].value);
 		else
-			env_pass(&e, rq->environ, minimum[i].name);
+			env_pass(&e, rq, minimum[i].name);
 	}
 	/* In the places of the rows above. */
 	env_put(&e, "USER", 4, plan_user_name(&rq->ids));
@@ -198,9 +220,9 @@ char *const *plan_env_build(struct arena *a, const struct plan_request *rq)
 	for (size_t i = 0; has_foreign_root(rq) && i < ARRAY_SIZE(git_trust); i++)
 		env_put(&e, git_trust[i].name, strlen(git_trust[i].name), git_trust[i].value);
 	for (size_t i = 0; i < s->env_pass.n; i++)
-		env_pass(&e, rq->environ, s->env_pass.v[i].name);
+		env_pass(&e, rq, s->env_pass.v[i].name);
 	for (size_t i = 0; i < rq->n_env_pass; i++)
-		env_pass(&e, rq->environ, rq->env_pass[i]);
+		env_pass(&e, rq, rq->env_pass[i]);
 	for (size_t i = 0; i < s->env_set.n; i++)
 		env_put(&e, s->env_set.v[i].name, strlen(s->env_set.v[i].name),
 			s->env_set.v[i].value);

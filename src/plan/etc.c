@@ -58,13 +58,16 @@ static const char *text_nsswitch(struct arena *a, const struct plan_request *rq)
 			    "services: files\n"
 			    "ethers: files\n"
 			    "rpc: files\n",
-			    rq->host_network ? " dns" : "");
+			    rq->host_network || rq->named_network ? " dns" : "");
 }
 
 static const char *text_resolv(struct arena *a, const struct plan_request *rq)
 {
 	if (rq->host_network && rq->facts->resolv_conf != NULL)
 		return arena_strdup(a, rq->facts->resolv_conf);
+	/* No search line: it would make further names of each that is not known. */
+	if (rq->named_network)
+		return arena_strdup(a, "nameserver 198.18.0.1\noptions edns0\n");
 	return arena_strdup(a, "# no network, no resolver\n");
 }
 

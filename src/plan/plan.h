@@ -129,6 +129,47 @@ struct plan_landlock_rule {
 	uint64_t access;
 };
 
+/* A piece of the IPv4 network that programs may dial by address, in host byte order. */
+struct plan_net_route {
+	uint32_t net;
+	uint8_t bits;
+};
+
+/* The network as programs see it: a resolver at PLAN_NET_GATEWAY that answers names with addresses
+ * of the pool, and listeners for the ports of the rules, all of which are handed to a relay
+ * outside. With a gateway namespace the sandbox's own holds nothing of that. */
+#define PLAN_NET_GATEWAY   0xc6120001U /* 198.18.0.1 */
+#define PLAN_NET_SELF      0xc6120002U /* 198.18.0.2 */
+#define PLAN_NET_LINK_BITS 30
+#define PLAN_NET_POOL      0xc6130000U /* 198.19.0.0/16 */
+#define PLAN_NET_POOL_BITS 16
+#define PLAN_NET_LO_BITS   15 /* on lo alone: gateway and pool */
+#define PLAN_NET_PORTS_MAX 1024
+struct plan_net {
+	bool named;  /* there is such a network; else all below is empty */
+	int handoff; /* the socket to the relay, made by the supervisor; not part of the hash */
+	const uint16_t *ports;
+	uint32_t n_ports;
+	const struct plan_net_route *routes;
+	uint32_t n_routes;
+};
+
+/* The first packet over the handoff socket comes with the resolver's sockets, UDP and TCP; those
+ * that follow with listeners, until there are n_ports of them. */
+enum plan_net_kind {
+	PLAN_NET_NONE = 0,
+	PLAN_NET_RESOLVER,
+	PLAN_NET_LISTENERS,
+};
+enum plan_net_topology {
+	PLAN_NET_GATEWAY_NS = 0,
+	PLAN_NET_LOOPBACK, /* the kernel has no veth */
+};
+struct plan_net_packet {
+	uint32_t kind;
+	uint32_t topology;
+};
+
 /* The second layer. @fs 0: there is none. */
 struct plan_landlock {
 	int abi;     /* of this host's kernel, 0 when it has none */
@@ -143,7 +184,8 @@ struct plan {
 	bool nested;        /* programs may make user namespaces */
 	bool only_commands; /* execve is limited to what the landlock rules say */
 	bool host_network;  /* false: a new network namespace with lo up */
-	bool outer_proc;    /* /proc is the caller's, read-only: processes outside can be seen */
+	struct plan_net net;
+	bool outer_proc; /* /proc is the caller's, read-only: processes outside can be seen */
 	const char *hostname;
 
 	struct plan_source *sources; /* tree_fd is filled in by the supervisor before clone */

@@ -8,6 +8,7 @@ extern const struct schema_map block_sandbox_map;
 extern const struct schema_map block_permissions_map;
 extern const struct schema_map block_root_map;
 extern const struct schema_map block_base_map;
+extern const struct schema_map block_network_map;
 extern const struct schema_map block_rule_map;
 extern const struct schema_map block_syscalls_map;
 extern const struct schema_map block_limits_map;
@@ -23,6 +24,7 @@ schema_parse_fn block_parse_permissions; /* struct profile_permissions */
 schema_parse_fn block_parse_tests;       /* struct profile */
 schema_parse_fn block_parse_roots;       /* struct profile_sandbox */
 schema_parse_fn block_parse_syscalls;    /* struct profile_sandbox */
+schema_parse_fn block_parse_network;     /* struct profile_sandbox */
 schema_parse_fn block_parse_base;        /* struct profile_sandbox */
 
 /* block_base_check() - no root and no added tree of the base lie in each other. After the whole

@@ -7,7 +7,12 @@ static const char *const mode_words[] = {
 	[PROFILE_MODE_RO] = "ro", [PROFILE_MODE_RW] = "rw", [PROFILE_MODE_RIGHTS] = "rights"
 };
 static const char *const network_words[] = {
-	[PROFILE_NETWORK_NONE] = "none", [PROFILE_NETWORK_HOST] = "host"
+	[PROFILE_NETWORK_NONE] = "none",
+	[PROFILE_NETWORK_NAMED] = "named",
+	[PROFILE_NETWORK_HOST] = "host",
+};
+static const char *const tls_words[] = {
+	[PROFILE_TLS_CHECK] = "check", [PROFILE_TLS_OFF] = "off", [PROFILE_TLS_RAW] = "raw"
 };
 static const char *const preset_words[] = {
 	[PROFILE_PRESET_STRICT] = "strict", [PROFILE_PRESET_DEFAULT] = "default"
@@ -106,6 +111,34 @@ static json_t *env_json(const struct profile_sandbox *s)
 	return o;
 }
 
+static json_t *network_json(const struct profile_sandbox *s)
+{
+	const struct profile_named *n = &s->named;
+	json_t *o, *allow, *deny, *ranges;
+
+	if (s->network != PROFILE_NETWORK_NAMED)
+		return json_text(network_words[s->network]);
+	o = need(json_object());
+	allow = need(json_array());
+	deny = need(json_array());
+	ranges = need(json_array());
+	for (size_t i = 0; i < n->allow.n; i++) {
+		json_t *entry = need(json_object());
+
+		json_put(entry, "host", json_text(n->allow.v[i].text));
+		json_put(entry, "tls", json_text(tls_words[n->allow.v[i].tls]));
+		append(allow, entry);
+	}
+	for (size_t i = 0; i < n->deny.n; i++)
+		append(deny, json_text(n->deny.v[i].text));
+	for (size_t i = 0; i < n->private_ranges.n; i++)
+		append(ranges, json_text(n->private_ranges.v[i].text));
+	json_put(o, "allow", allow);
+	json_put(o, "deny", deny);
+	json_put(o, "private_ranges", ranges);
+	return o;
+}
+
 static json_t *base_json(const struct profile_sandbox *s)
 {
 	const char *word = s->base == PROFILE_BASE_HOST ? "host" : "minimal";
@@ -187,7 +220,7 @@ json_t *profile_sandbox_json(const struct profile *p)
 	json_put(o, "scratch", scratch);
 	json_put(o, "workdir", json_text(s->workdir));
 	json_put(o, "env", env_json(s));
-	json_put(o, "network", json_text(network_words[s->network]));
+	json_put(o, "network", network_json(s));
 	json_put(o, "syscalls", syscalls_json(s));
 	json_put(o, "commands", commands_json(s));
 	json_put(o, "devices", names_json(s->devices.v, s->devices.n));

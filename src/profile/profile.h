@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/hostpat.h"
 #include "codec/sha256.h"
 #include "filter/filter.h"
 #include "profile/identity.h"
@@ -77,7 +78,40 @@ enum profile_unix {
 
 enum profile_network {
 	PROFILE_NETWORK_NONE = 0,
+	PROFILE_NETWORK_NAMED, /* the hosts of `named` and no others */
 	PROFILE_NETWORK_HOST,
+};
+
+/* Whether the host that a client names in what it sends must be the one it asked the resolver
+ * for. */
+enum profile_tls {
+	PROFILE_TLS_CHECK = 0, /* in TLS on 443, and in HTTP on 80 */
+	PROFILE_TLS_OFF,       /* in HTTP on 80 alone */
+	PROFILE_TLS_RAW,       /* not looked at */
+};
+
+struct profile_net_host {
+	const char *text; /* as written */
+	struct hostpat pattern;
+	enum profile_tls tls;
+	struct profile_pos pos;
+};
+
+/* Addresses that a name may lead to although they are not public ones. */
+struct profile_range {
+	const char *text; /* as written */
+	struct host_addr net;
+	uint8_t bits;
+};
+
+/* Different ports in all of `allow`: each is a socket. */
+#define PROFILE_PORTS_MAX 1024
+
+/* Network by name. Deny beats allow. */
+struct profile_named {
+	ARRAY_OF(struct profile_net_host) allow;
+	ARRAY_OF(struct profile_net_host) deny;
+	ARRAY_OF(struct profile_range) private_ranges;
 };
 
 enum profile_preset {
@@ -113,6 +147,7 @@ struct profile_sandbox {
 	bool nested_sandboxes;
 	struct profile_pos nested_pos;
 	enum profile_network network;
+	struct profile_named named; /* NAMED only */
 	struct profile_pos network_pos;
 	enum profile_preset syscalls_preset;
 	unsigned syscalls_open; /* enum filter_option of the groups of syscalls.allow */

@@ -253,9 +253,6 @@ static const struct schema_row env_rows[] = {
 };
 static const struct schema_map env_map = SCHEMA_MAP("sandbox.env", env_rows);
 
-static const struct schema_word networks[] = { { "none", PROFILE_NETWORK_NONE },
-					       { "host", PROFILE_NETWORK_HOST },
-					       { NULL, 0 } };
 static const struct schema_word runtimes[] = { { "subprocess", 0 },
 					       { "namespace", 0 },
 					       { NULL, 0 } };
@@ -280,15 +277,6 @@ static int parse_nested(struct schema_ctx *c, const struct schema_row *row,
 
 	s->nested_pos = schema_pos(c, p->value);
 	return schema_parse_bool(c, row, p, &s->nested_sandboxes);
-}
-
-static int parse_network(struct schema_ctx *c, const struct schema_row *row,
-			 const struct yaml_pair *p, void *field)
-{
-	struct profile_sandbox *s = field;
-
-	s->network_pos = schema_pos(c, p->value);
-	return schema_parse_word(c, row, p, &s->network);
 }
 
 static int parse_allow_network(struct schema_ctx *c, const struct schema_row *row,
@@ -446,11 +434,11 @@ static const struct schema_row rows[] = {
 	  .type = "map",
 	  .help = "the environment, which starts empty but for a fixed minimum" },
 	{ .key = "network",
-	  .parse = parse_network,
-	  .words = networks,
+	  .parse = block_parse_network,
+	  .sub = &block_network_map,
 	  .twin = "allow_network",
-	  .type = "word",
-	  .help = "none (default) or host" },
+	  .type = "word or map",
+	  .help = "none (default), host, or a map: network by name" },
 	{ .key = "syscalls",
 	  .parse = block_parse_syscalls,
 	  .sub = &block_syscalls_map,

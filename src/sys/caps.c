@@ -12,10 +12,16 @@
 /* Above the last capability of any kernel: the sets are 64 bits wide. */
 #define CAP_LIMIT 64
 
-int sys_caps_drop(void)
+int sys_caps_clear(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	const struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+
+	return (int)sys_call2(SYS_capset, sys_arg(&head), sys_arg(none));
+}
+
+int sys_caps_drop(void)
+{
 	int r;
 
 	r = sys_prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL);
@@ -28,7 +34,7 @@ int sys_caps_drop(void)
 		if (r < 0)
 			return r;
 	}
-	return (int)sys_call2(SYS_capset, sys_arg(&head), sys_arg(none));
+	return sys_caps_clear();
 }
 
 int sys_caps_none(void)

@@ -5,5 +5,7 @@
 /* sys_caps_drop() - the ambient set, then the bounding set (which needs CAP_SETPCAP), then the
  * effective, permitted and inheritable ones. */
 int sys_caps_drop(void);
+/* sys_caps_clear() - the effective, permitted and inheritable sets alone. */
+int sys_caps_clear(void);
 /* sys_caps_none() - -EPERM when one is left in any of the five sets. */
 int sys_caps_none(void);

@@ -90,3 +90,8 @@ long sys_vfork_fn(void *stack_top, void (*fn)(void *), void *arg)
 {
 	return clone_enter(SYS_clone, VFORK_FLAGS, sys_arg(stack_top), fn, arg);
 }
+
+long sys_fork(void)
+{
+	return sys_call5(SYS_clone, 17 /* SIGCHLD */, 0, 0, 0, 0);
+}

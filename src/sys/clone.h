@@ -27,3 +27,7 @@ long sys_clone_fn(struct clone_args *args, void (*fn)(void *), void *arg);
  * caller's stack. The old call, because a filter that answers ENOSYS to clone3 (its flags are
  * behind a pointer) also binds init, which starts the command this way. */
 long sys_vfork_fn(void *stack_top, void (*fn)(void *), void *arg);
+
+/* sys_fork() - clone(2) like fork(2): 0 in the child, whose memory is a copy. For processes of a
+ * single thread. */
+long sys_fork(void);

@@ -75,3 +75,9 @@ int sys_umount2(const char *path, int flags)
 {
 	return (int)sys_call2(SYS_umount2, sys_arg(path), flags);
 }
+
+int sys_unshare_mounts(void)
+{
+	return (int)sys_call1(SYS_unshare,
+			      0x10000000L /* CLONE_NEWUSER */ | 0x20000 /* CLONE_NEWNS */);
+}

@@ -56,3 +56,5 @@ int sys_fsconfig_create(int fs);
 int sys_fsmount(int fs, unsigned attrs);
 int sys_pivot_root(const char *new_root, const char *put_old);
 int sys_umount2(const char *path, int flags);
+/* sys_unshare_mounts() - a user and a mount namespace of our own. */
+int sys_unshare_mounts(void);

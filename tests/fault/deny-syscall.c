@@ -2,7 +2,9 @@
 /* deny-syscall - runs a command under a seccomp filter that answers ERRNO to the named calls and
  * lets all else pass, as the filter of a container runtime does.
  *
- *	deny-syscall ERRNO NAME... -- CMD...
+ *	deny-syscall ERRNO NAME[:LENGTH]... -- CMD...
+ *
+ * With a length only where the third argument is that.
  *
  * Exit status: the command's; 96 when the filter could not be had. */
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -35,6 +38,7 @@ static const struct {
 	{ "open_tree", SYS_open_tree },
 	{ "openat2", 437 },
 	{ "pivot_root", SYS_pivot_root },
+	{ "sendto", SYS_sendto },
 	{ "setsid", SYS_setsid },
 	{ "umount2", SYS_umount2 },
 };
@@ -42,25 +46,52 @@ static const struct {
 static const struct {
 	const char *name;
 	unsigned value;
-} errnos[] = { { "EPERM", EPERM }, { "EACCES", EACCES }, { "ENOSYS", ENOSYS } };
+} errnos[] = {
+	{ "EPERM", EPERM }, { "EACCES", EACCES }, { "ENOSYS", ENOSYS }, { "EOPNOTSUPP", EOPNOTSUPP }
+};
 
-static struct sock_filter filter[CALLS_MAX + 3] = {
+static struct sock_filter filter[CALLS_MAX * 5 + 2] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 };
 
 static int find_call(const char *name)
 {
+	size_t n = strcspn(name, ":");
+
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-		if (strcmp(calls[i].name, name) == 0)
+		if (strncmp(calls[i].name, name, n) == 0 && calls[i].name[n] == '\0')
 			return (int)calls[i].nr;
 	}
 	return -1;
 }
 
+static void put(struct sock_fprog *prog, struct sock_filter row)
+{
+	filter[prog->len++] = row;
+}
+
+static void deny(struct sock_fprog *prog, unsigned nr, const char *length, unsigned answer)
+{
+	const struct sock_filter no = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | answer);
+	const struct sock_filter yes = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+
+	if (length == NULL) {
+		put(prog, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1));
+		put(prog, no);
+		return;
+	}
+	put(prog, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 4));
+	put(prog, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					       offsetof(struct seccomp_data, args[2])));
+	put(prog, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+					       (unsigned)strtoul(length, NULL, 10), 0, 1));
+	put(prog, no);
+	put(prog, yes);
+}
+
 int main(int argc, char **argv)
 {
 	struct sock_fprog prog = { .filter = filter, .len = 1 };
-	unsigned char n = 0;
 	unsigned answer = 0;
 	int i = 2;
 
@@ -74,21 +105,17 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "usage: deny-syscall ERRNO NAME... -- CMD...\n");
 		return EXIT_TOOL;
 	}
-	n = (unsigned char)(i - 2);
-	for (unsigned char k = 0; k < n; k++) {
-		int nr = find_call(argv[2 + k]);
+	for (int k = 2; k < i; k++) {
+		const char *colon = strchr(argv[k], ':');
+		int nr = find_call(argv[k]);
 
 		if (nr < 0) {
-			(void)fprintf(stderr, "deny-syscall: no '%s' in its table\n", argv[2 + k]);
+			(void)fprintf(stderr, "deny-syscall: no '%s' in its table\n", argv[k]);
 			return EXIT_TOOL;
 		}
-		/* To the last row but the one that allows. */
-		filter[prog.len++] = (struct sock_filter)BPF_JUMP(
-			BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, (unsigned char)(n - k), 0);
+		deny(&prog, (unsigned)nr, colon == NULL ? NULL : colon + 1, answer);
 	}
-	filter[prog.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	filter[prog.len++] =
-		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | answer);
+	put(&prog, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) != 0) {
 		perror("deny-syscall: seccomp");

@@ -12,7 +12,8 @@
 # probe's folder ro, one agent with everything), CALLER.
 #
 # A test that needs more than is there defines live_setup SOURCE before as_callers: it runs once, as
-# the suite's own user, and may put things into $LIVE.
+# the suite's own user, and may put things into $LIVE. When that makes $LIVE/walls.sh, each body has
+# a network namespace of its own too, and the file is read by root in it; only root's suite has that.
 #
 # When root runs the suite, each body has mount, pid, ipc and uts namespaces of its own, in which
 # /tmp, /dev/shm and /run are fresh and the root file system is read-only but for its own directory:
@@ -348,20 +349,22 @@ live_prepare() { # CALLER
 # shellcheck disable=SC2016 # for the shell inside
 LIVE_WALLS='for d in /tmp /dev/shm /run; do mount -t tmpfs -o mode=1777 tmpfs "$d"; done &&
 mount --bind "$LIVE" "$LIVE" && mount -o remount,bind,ro / || exit 99
+if [ -f "$LIVE/walls.sh" ]; then . "$LIVE/walls.sh" || exit 99; fi
 # No exec: this shell is pid 1 there and collects the orphans.
 "$@"
 exit $?'
 
 live_run() { # CALLER
-	local as=() wrap=() private=0
+	local as=() wrap=() private=0 net=
 	case $1:$EUID in
 	user:0) as=(setpriv --reuid "$LIVE_UID" --regid "$LIVE_UID" --clear-groups) ;;
 	nested:0) as=(setpriv --reuid "$LIVE_UID" --regid "$LIVE_UID" --clear-groups unshare -r) ;;
 	nested:*) as=(unshare -r) ;;
 	esac
-	if [ "$EUID" = 0 ] && unshare -mpiuf --mount-proc true 2>/dev/null; then
+	[ -f "$LIVE/walls.sh" ] && net=n
+	if [ "$EUID" = 0 ] && unshare "-mpiuf$net" --mount-proc true 2>/dev/null; then
 		private=1
-		wrap=(unshare -mpiuf --mount-proc --propagation private --kill-child bash -c "$LIVE_WALLS" --)
+		wrap=(unshare "-mpiuf$net" --mount-proc --propagation private --kill-child bash -c "$LIVE_WALLS" --)
 	fi
 	"${wrap[@]}" "${as[@]}" env -i --default-signal \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME="$LIVE/$1/home" \

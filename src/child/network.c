@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* network - the network of names.
+ *
+ *   sandbox's namespace                        gateway's namespace, with no process in it
+ *   eth0 198.18.0.2/30  <---- veth ---->  gw0 198.18.0.1/30
+ *   198.19.0.0/16 via 198.18.0.1               198.19.0.0/16 is local: any of its addresses
+ *   nothing else                               listeners, resolver
+ *
+ * The sockets of the gateway are made here and handed to the relay, which lives outside of both
+ * namespaces; they alone keep the second one there. Where the kernel has no veth everything is on
+ * the lo of the one namespace that there is. The sandbox gets no default route: whatever is not
+ * named is refused at once, by its own kernel. */
+#include "child/ctx.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+
+#include "sys/fs.h"
+#include "sys/net.h"
+#include "sys/sock.h"
+
+#define LINK_INDEX 2 /* of the veth, on both sides: the first one after lo */
+
+/* A sysctl of the network namespace that we are in. Some hosts show them read-only; then UDP is
+ * refused a little later, which costs programs time and nothing else. */
+static void refuse_udp_at_once(void)
+{
+	int fd = sys_openat2(AT_FDCWD, "/proc/sys/net/ipv4/icmp_ratelimit", O_WRONLY, 0, 0);
+
+	if (fd < 0)
+		return;
+	(void)sys_write(fd, "0", 1);
+	(void)sys_close(fd);
+}
+
+static int route_gateway(const struct plan_net *net, int nl)
+{
+	int r = sys_net_route_local(nl, PLAN_NET_POOL, PLAN_NET_POOL_BITS);
+
+	for (uint32_t i = 0; r == 0 && i < net->n_routes; i++)
+		r = sys_net_route_local(nl, net->routes[i].net, net->routes[i].bits);
+	return r;
+}
+
+static int hand_over(const struct plan_net *net, struct plan_net_packet packet, int *fds,
+		     uint32_t n)
+{
+	int r = sys_send_fds(net->handoff, &packet, sizeof(packet), fds, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		(void)sys_close(fds[i]);
+	return r;
+}
+
+static int hand_listeners(struct child_ctx *ctx, struct plan_net_packet packet)
+{
+	const struct plan_net *net = &ctx->plan->net;
+	int fds[SYS_FDS_MAX];
+	uint32_t n = 0;
+	int r;
+
+	packet.kind = PLAN_NET_LISTENERS;
+	for (uint32_t i = 0; i < net->n_ports; i++) {
+		ctx->op = i;
+		fds[n] = sys_listen_tcp(net->ports[i]);
+		if (fds[n] < 0)
+			return fds[n];
+		n++;
+		if (n < SYS_FDS_MAX && i + 1 < net->n_ports)
+			continue;
+		r = hand_over(net, packet, fds, n);
+		if (r < 0)
+			return r;
+		n = 0;
+	}
+	return 0;
+}
+
+/* All sockets, in the namespace that we are in. */
+static int hand_sockets(struct child_ctx *ctx, struct plan_net_packet packet)
+{
+	int fds[2];
+	int r;
+
+	fds[0] = sys_listen_dns(PLAN_NET_GATEWAY, 0);
+	if (fds[0] < 0)
+		return fds[0];
+	fds[1] = sys_listen_dns(PLAN_NET_GATEWAY, 1);
+	if (fds[1] < 0)
+		return fds[1];
+	packet.kind = PLAN_NET_RESOLVER;
+	r = hand_over(&ctx->plan->net, packet, fds, 2);
+	return r < 0 ? r : hand_listeners(ctx, packet);
+}
+
+/* Both ends of the link, each from a netlink socket of its own namespace. */
+static int raise_link(const struct plan_net *net, int outer, int inner)
+{
+	int r;
+
+	r = sys_net_addr(outer, LINK_INDEX, PLAN_NET_GATEWAY, PLAN_NET_LINK_BITS);
+	if (r == 0)
+		r = sys_net_up(outer, LINK_INDEX);
+	if (r == 0)
+		r = sys_net_addr(inner, LINK_INDEX, PLAN_NET_SELF, PLAN_NET_LINK_BITS);
+	if (r == 0)
+		r = sys_net_up(inner, LINK_INDEX);
+	if (r == 0)
+		r = sys_net_route_via(inner, PLAN_NET_POOL, PLAN_NET_POOL_BITS, PLAN_NET_GATEWAY);
+	for (uint32_t i = 0; r == 0 && i < net->n_routes; i++)
+		r = sys_net_route_via(inner, net->routes[i].net, net->routes[i].bits,
+				      PLAN_NET_GATEWAY);
+	return r;
+}
+
+/* In a new namespace, which is left again. -EOPNOTSUPP: the kernel has no such links. */
+static int build_gateway(struct child_ctx *ctx, int inner, int inner_ns)
+{
+	const struct plan_net_packet packet = { .topology = PLAN_NET_GATEWAY_NS };
+	const struct plan_net *net = &ctx->plan->net;
+	int outer, r;
+
+	r = sys_loopback_up();
+	if (r < 0)
+		return r;
+	outer = sys_netlink();
+	if (outer < 0)
+		return outer;
+	r = sys_net_veth(outer, "gw0", "eth0", LINK_INDEX, inner_ns);
+	if (r == 0)
+		r = raise_link(net, outer, inner);
+	if (r == 0)
+		r = route_gateway(net, outer);
+	(void)sys_close(outer);
+	if (r < 0)
+		return r;
+	refuse_udp_at_once();
+	return hand_sockets(ctx, packet);
+}
+
+static int build_linked(struct child_ctx *ctx, int inner)
+{
+	int ns, back, r;
+
+	ns = sys_openat2(AT_FDCWD, "/proc/self/ns/net", O_RDONLY, 0, 0);
+	if (ns < 0)
+		return ns;
+	r = sys_unshare_net();
+	if (r == 0) {
+		r = build_gateway(ctx, inner, ns);
+		back = sys_setns_net(ns);
+		if (back < 0)
+			r = back;
+	}
+	(void)sys_close(ns);
+	return r;
+}
+
+/* Without a link: addresses and listeners on the one lo that there is. */
+static int build_on_lo(struct child_ctx *ctx, int inner)
+{
+	const struct plan_net_packet packet = { .topology = PLAN_NET_LOOPBACK };
+	int r;
+
+	r = sys_net_addr(inner, SYS_NET_LO, PLAN_NET_SELF, PLAN_NET_LO_BITS);
+	if (r == 0)
+		r = route_gateway(&ctx->plan->net, inner);
+	return r < 0 ? r : hand_sockets(ctx, packet);
+}
+
+int child_build_network(struct child_ctx *ctx)
+{
+	int inner, r;
+
+	if (!ctx->plan->net.named)
+		return 0;
+	inner = sys_netlink();
+	if (inner < 0)
+		return inner;
+	r = build_linked(ctx, inner);
+	if (r == -EOPNOTSUPP)
+		r = build_on_lo(ctx, inner);
+	(void)sys_close(inner);
+	return r;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "policy/connect.h"
+
+#include <string.h>
+
+/* The strictest first, which is the order of the enum. */
+static void take_layer(struct connect_answer *a, unsigned layer, enum profile_verdict verdict)
+{
+	if (verdict >= a->verdict)
+		return;
+	a->verdict = verdict;
+	a->layer = layer;
+}
+
+void connect_decide(const struct connect_rules *r, const struct host_target *t,
+		    struct connect_answer *ret)
+{
+	size_t i = 0;
+
+	*ret = (struct connect_answer){ .verdict = PROFILE_DENY };
+	if (r->layers == 0 || t->port == 0)
+		return;
+	ret->verdict = PROFILE_ALLOW;
+	for (unsigned layer = 0; layer < r->layers; layer++) {
+		enum profile_verdict verdict = PROFILE_DENY;
+
+		while (i < r->n && r->rules[i].layer < layer)
+			i++;
+		for (; i < r->n && r->rules[i].layer == layer; i++) {
+			const struct connect_rule *rule = &r->rules[i];
+
+			if (!hostpat_match(&rule->host, t))
+				continue;
+			verdict = rule->verdict;
+			if (layer == 0) {
+				ret->tls = rule->tls;
+				ret->literal = rule->host.kind == HOSTPAT_ADDR;
+			}
+			break;
+		}
+		take_layer(ret, layer, verdict);
+	}
+}
+
+bool connect_may_resolve(const struct connect_rules *r, const char *name, const uint16_t *ports,
+			 size_t n_ports)
+{
+	struct host_target t = { 0 };
+	bool named = false;
+
+	(void)memccpy(t.name, name, '\0', sizeof(t.name) - 1);
+	/* Most names that are asked for are in no list at all. */
+	for (size_t i = 0; i < r->n && r->rules[i].layer == 0 && !named; i++)
+		named = r->rules[i].verdict == PROFILE_ALLOW &&
+			hostpat_match_host(&r->rules[i].host, &t);
+	for (size_t i = 0; named && i < n_ports; i++) {
+		struct connect_answer answer;
+
+		t.port = ports[i];
+		connect_decide(r, &t, &answer);
+		if (answer.verdict == PROFILE_ALLOW)
+			return true;
+	}
+	return false;
+}
+
+typedef ARRAY_OF(struct connect_rule) connect_list;
+
+static void add_hosts(struct arena *a, connect_list *list, const struct profile_net_host *hosts,
+		      size_t n, enum profile_verdict verdict)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct connect_rule *rule = array_push(a, list);
+
+		rule->host = hosts[i].pattern;
+		rule->verdict = (uint8_t)verdict;
+		rule->tls = (uint8_t)hosts[i].tls;
+	}
+}
+
+static const struct hostpat everything = { .kind = HOSTPAT_ANY,
+					   .n_ranges = 1,
+					   .ranges = { { 0, UINT16_MAX } } };
+
+static void add_rule(struct arena *a, connect_list *list, unsigned layer,
+		     const struct hostpat *host, enum profile_verdict verdict)
+{
+	*array_push(a, list) = (struct connect_rule){ .host = *host,
+						      .layer = (uint8_t)layer,
+						      .verdict = (uint8_t)verdict };
+}
+
+static void add_agent(struct arena *a, connect_list *list, unsigned layer,
+		      const struct agent_rules *agent)
+{
+	for (size_t i = 0; i < agent->rules.n; i++) {
+		const struct profile_rule *r = &agent->rules.v[i];
+
+		if ((r->actions & ACTION_BIT(ACTION_NET_CONNECT)) == 0)
+			continue;
+		if (r->any_host)
+			add_rule(a, list, layer, &everything, r->mode);
+		for (size_t k = 0; k < r->hosts.n; k++)
+			add_rule(a, list, layer, &r->hosts.v[k].pattern, r->mode);
+	}
+}
+
+void connect_build(struct arena *a, const struct profile *p, const struct policy_agent *agent,
+		   struct connect_rules *ret)
+{
+	const struct profile_named *n = &p->sandbox.named;
+	connect_list list = { 0 };
+
+	*ret = (struct connect_rules){ 0 };
+	if (p->sandbox.network != PROFILE_NETWORK_NAMED || agent->lists.n == 0 ||
+	    agent->lists.n >= CONNECT_LAYERS_MAX)
+		return;
+	/* In this order, deny beats allow. */
+	add_hosts(a, &list, n->deny.v, n->deny.n, PROFILE_DENY);
+	add_hosts(a, &list, n->allow.v, n->allow.n, PROFILE_ALLOW);
+	for (size_t i = 0; i < agent->lists.n; i++)
+		add_agent(a, &list, (unsigned)i + 1, &agent->lists.v[i]);
+	*ret = (struct connect_rules){ .rules = list.v,
+				       .n = list.n,
+				       .layers = (unsigned)agent->lists.n + 1 };
+}
+
+size_t connect_ports(struct arena *a, const struct profile_named *n, const uint16_t **ret,
+		     bool *ret_any)
+{
+	uint8_t *seen = arena_alloc(a, UINT16_MAX + 1);
+	ARRAY_OF(uint16_t) ports = { 0 };
+
+	*ret_any = false;
+	for (size_t i = 0; i < n->allow.n; i++) {
+		const struct hostpat *p = &n->allow.v[i].pattern;
+
+		for (size_t k = 0; k < p->n_ranges; k++) {
+			if (p->ranges[k].lo == 0) {
+				*ret_any = true;
+				continue;
+			}
+			memset(seen + p->ranges[k].lo, 1,
+			       (size_t)p->ranges[k].hi - p->ranges[k].lo + 1);
+		}
+	}
+	for (unsigned port = 1; port <= UINT16_MAX; port++) {
+		if (seen[port])
+			*array_push(a, &ports) = (uint16_t)port;
+	}
+	*ret = ports.v;
+	return ports.n;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* connect - what an agent may connect to, as flat data that a process without the profile can
+ * judge by.
+ *
+ * The sandbox's own list is one layer, the rules of each principal are one more; a connection must
+ * be allowed by all of them. In a layer the first rule that matches says it, and none is no. Pure:
+ * nothing is looked up, and names are compared as they were asked for. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/hostpat.h"
+#include "policy/agent.h"
+#include "profile/profile.h"
+
+#define CONNECT_LAYERS_MAX 32
+
+struct connect_rule {
+	struct hostpat host;
+	uint8_t layer;   /* 0: the sandbox; ascending */
+	uint8_t verdict; /* enum profile_verdict */
+	uint8_t tls;     /* enum profile_tls, of an allow of the sandbox */
+};
+
+struct connect_rules {
+	const struct connect_rule *rules;
+	size_t n;
+	unsigned layers; /* 0: nothing is allowed */
+};
+
+struct connect_answer {
+	enum profile_verdict verdict; /* the strictest of the layers */
+	unsigned layer;               /* that said it, if it is not an allow */
+	enum profile_tls tls;         /* of an allow */
+	bool literal; /* the sandbox names this very address, or a network that holds it */
+};
+
+void connect_decide(const struct connect_rules *r, const struct host_target *t,
+		    struct connect_answer *ret);
+
+/* connect_may_resolve() - some port of @name may be connected to. @ports: those that exist. */
+bool connect_may_resolve(const struct connect_rules *r, const char *name, const uint16_t *ports,
+			 size_t n_ports);
+
+/* connect_build() - the rules of a sandbox with a network of names, for one agent as it asks. More
+ * principals than there are layers: nothing is allowed. */
+void connect_build(struct arena *a, const struct profile *p, const struct policy_agent *agent,
+		   struct connect_rules *ret);
+
+/* connect_ports() - the ports that the sandbox's list names, ascending, each once; in @a.
+ * *ret_any: any port is among them, which no list can hold. Return: how many. */
+size_t connect_ports(struct arena *a, const struct profile_named *n, const uint16_t **ret,
+		     bool *ret_any);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "profile/block.h"
+
+/* Of the listeners that the ports of all entries need, and of entries. */
+#define HOSTS_MAX 4096
+
+struct entry_text {
+	const struct yaml_pair *host;
+	enum profile_tls tls;
+};
+
+static const struct schema_word tls_words[] = { { "check", PROFILE_TLS_CHECK },
+						{ "off", PROFILE_TLS_OFF },
+						{ "raw", PROFILE_TLS_RAW },
+						{ NULL, 0 } };
+
+static const struct schema_row entry_rows[] = {
+	{ .key = "host",
+	  .parse = schema_parse_pair,
+	  .offset = offsetof(struct entry_text, host),
+	  .type = "host, with ports or without",
+	  .required = "an entry of 'allow' needs a 'host', as in github.com:443",
+	  .help = "NAME, *.SUFFIX, an IPv4 address or network; then :PORTS, else 80 and 443" },
+	{ .key = "tls",
+	  .parse = schema_parse_word,
+	  .offset = offsetof(struct entry_text, tls),
+	  .words = tls_words,
+	  .type = "word",
+	  .help = "check (default): TLS on 443 and HTTP on 80 must name the host; off: HTTP on 80 "
+		  "alone; raw: neither" },
+};
+static const struct schema_map entry_map = SCHEMA_MAP("an entry of allow", entry_rows);
+
+static int parse_pattern(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+			 struct profile_net_host *h)
+{
+	const char *wrong;
+
+	if (schema_scalar(c, key, n, &h->text) != 0)
+		return -1;
+	h->pos = schema_pos(c, n);
+	wrong = hostpat_parse(h->text, &h->pattern);
+	if (wrong != NULL)
+		return schema_fail(c, n, "'%s': '%.200s': %s", key, h->text, wrong);
+	return 0;
+}
+
+static int allow_add(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
+{
+	struct profile_named *named = out;
+	struct profile_net_host h = { 0 };
+	struct entry_text t = { 0 };
+	const struct yaml_node *host = n;
+	const char *wrong;
+
+	if (n->kind == YAML_MAP) {
+		if (schema_walk(c, &entry_map, n, &t) != 0)
+			return -1;
+		host = t.host->value;
+	}
+	if (parse_pattern(c, key, host, &h) != 0)
+		return -1;
+	h.tls = t.tls;
+	wrong = hostpat_too_wide(&h.pattern);
+	if (wrong == NULL && h.pattern.kind == HOSTPAT_ADDR && h.pattern.addr.family == 6)
+		wrong = "an IPv6 address cannot be dialled from inside: allow it by a name";
+	if (wrong != NULL)
+		return schema_fail(c, host, "'%s': '%.200s': %s", key, h.text, wrong);
+	if (named->allow.n == HOSTS_MAX)
+		return schema_fail(c, host, "'%s' has more than %d entries", key, HOSTS_MAX);
+	*array_push(c->a, &named->allow) = h;
+	return 0;
+}
+
+static int deny_add(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
+{
+	struct profile_named *named = out;
+	struct profile_net_host h = { 0 };
+
+	if (parse_pattern(c, key, n, &h) != 0)
+		return -1;
+	/* A deny without ports is about the host, not about two ports of it. */
+	if (!h.pattern.has_ports) {
+		h.pattern.n_ranges = 1;
+		h.pattern.ranges[0] = (struct hostpat_range){ 0, UINT16_MAX };
+	}
+	if (named->deny.n == HOSTS_MAX)
+		return schema_fail(c, n, "'%s' has more than %d entries", key, HOSTS_MAX);
+	*array_push(c->a, &named->deny) = h;
+	return 0;
+}
+
+static int range_add(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
+{
+	struct profile_named *named = out;
+	struct profile_range *r = array_push(c->a, &named->private_ranges);
+	struct hostpat p = { 0 };
+	const char *text;
+
+	if (schema_scalar(c, key, n, &r->text) != 0)
+		return -1;
+	/* IPv6 in brackets is how patterns are written; a range has no port to tell it from. */
+	text = strchr(r->text, ':') != NULL ? arena_printf(c->a, "[%s]", r->text) : r->text;
+	if (hostpat_parse(text, &p) != NULL || p.kind != HOSTPAT_ADDR || p.has_ports)
+		return schema_fail(c, n,
+				   "'%s': '%.200s' must be a network, as 10.0.0.0/8 or fd00::/8, "
+				   "without bits after its length",
+				   key, r->text);
+	r->net = p.addr;
+	r->bits = p.bits;
+	return 0;
+}
+
+static int parse_allow(struct schema_ctx *c, const struct schema_row *row,
+		       const struct yaml_pair *p, void *field)
+{
+	(void)row;
+	return schema_each(c, p, allow_add, field);
+}
+
+static int parse_deny(struct schema_ctx *c, const struct schema_row *row, const struct yaml_pair *p,
+		      void *field)
+{
+	(void)row;
+	return schema_each(c, p, deny_add, field);
+}
+
+static int parse_ranges(struct schema_ctx *c, const struct schema_row *row,
+			const struct yaml_pair *p, void *field)
+{
+	(void)row;
+	return schema_each(c, p, range_add, field);
+}
+
+static const struct schema_row rows[] = {
+	{ .key = "allow",
+	  .parse = parse_allow,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .sub = &entry_map,
+	  .type = "list of hosts or maps",
+	  .help = "hosts that programs may connect to, and no others" },
+	{ .key = "deny",
+	  .parse = parse_deny,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of hosts",
+	  .help = "hosts that they may not, whatever 'allow' says" },
+	{ .key = "private_ranges",
+	  .parse = parse_ranges,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of networks",
+	  .help = "addresses that are not public, but to which a name may lead all the same" },
+};
+
+const struct schema_map block_network_map = SCHEMA_MAP("sandbox.network", rows);
+
+static const struct schema_word words[] = { { "none", PROFILE_NETWORK_NONE },
+					    { "host", PROFILE_NETWORK_HOST },
+					    { NULL, 0 } };
+
+/* One socket listens for each port. */
+static int ports_check(struct schema_ctx *c, const struct yaml_node *n,
+		       const struct profile_named *named)
+{
+	uint8_t *seen = arena_alloc(c->a, UINT16_MAX + 1);
+	size_t count = 0;
+
+	for (size_t i = 0; i < named->allow.n; i++) {
+		const struct profile_net_host *h = &named->allow.v[i];
+
+		for (size_t k = 0; k < h->pattern.n_ranges; k++) {
+			const struct hostpat_range *r = &h->pattern.ranges[k];
+
+			if (r->lo == 0)
+				return schema_fail(c, n,
+						   "'allow': '%.200s' (line %u): any port is not "
+						   "part of this version: list ports or ranges",
+						   h->text, h->pos.line);
+			for (unsigned port = r->lo; port <= r->hi; port++) {
+				count += seen[port] == 0;
+				seen[port] = 1;
+			}
+		}
+	}
+	if (count > PROFILE_PORTS_MAX)
+		return schema_fail(c, n, "'allow' names %zu different ports; the most is %d", count,
+				   PROFILE_PORTS_MAX);
+	return 0;
+}
+
+int block_parse_network(struct schema_ctx *c, const struct schema_row *row,
+			const struct yaml_pair *p, void *field)
+{
+	struct profile_sandbox *s = field;
+	struct schema_row word = *row;
+
+	s->network_pos = schema_pos(c, p->value);
+	if (p->value->kind != YAML_MAP) {
+		word.words = words;
+		return schema_parse_word(c, &word, p, &s->network);
+	}
+	if (schema_walk(c, row->sub, p->value, &s->named) != 0)
+		return -1;
+	s->network = PROFILE_NETWORK_NAMED;
+	return ports_check(c, p->value, &s->named);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "relay/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/io.h"
+
+/* Bounds of waits that nothing in the sandbox can lengthen. */
+#define READY_MS 10000
+#define END_MS   3000
+#define KILL_MS  1000
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* --- start --- */
+
+static int config_make(const struct relay_attach *r, struct err *err)
+{
+	const struct plan_net *net = &r->plan->net;
+	struct relay_config c = {
+		.magic = RELAY_MAGIC,
+		.drop_id = r->drop_id,
+		.drop_optional = r->drop_optional,
+		.max_conns = RELAY_CONNS,
+		.n_rules = (uint32_t)r->rules.n,
+		.layers = r->rules.layers,
+		.n_ranges = (uint32_t)r->n_ranges,
+		.n_ports = net->n_ports,
+	};
+	const struct {
+		const void *p;
+		size_t n;
+	} parts[] = {
+		{ &c, sizeof(c) },
+		{ r->rules.rules, r->rules.n * sizeof(*r->rules.rules) },
+		{ r->ranges, r->n_ranges * sizeof(*r->ranges) },
+		{ net->ports, net->n_ports * sizeof(*net->ports) },
+	};
+	FD_AUTO fd = memfd_create("agentbox-network", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int ret = 0;
+
+	if (fd < 0)
+		return err_set(err, ERR_HOST, errno, "cannot make the rules of the network");
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		c.size += (uint32_t)parts[i].n;
+	for (size_t i = 0; ret == 0 && i < ARRAY_SIZE(parts); i++)
+		ret = parts[i].n == 0 ? 0 : io_write_full(fd, parts[i].p, parts[i].n);
+	if (ret == 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
+		ret = -errno;
+	if (ret < 0)
+		return err_set(err, ERR_HOST, -ret, "cannot write the rules of the network");
+	return fd_take(&fd);
+}
+
+/* Out of the way of the numbers that they get there. */
+static int move_up(int *fd)
+{
+	int up = fcntl(*fd, F_DUPFD_CLOEXEC, RELAY_FD_END);
+
+	if (up < 0)
+		return -errno;
+	fd_close(fd);
+	*fd = up;
+	return 0;
+}
+
+static int spawn(struct relay_attach *r, const int fds[3])
+{
+	char name[] = RELAY_ARGV0;
+	char *argv[] = { name, NULL };
+	char *env[] = { NULL };
+	posix_spawn_file_actions_t act;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int e;
+
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	if (posix_spawn_file_actions_init(&act) != 0)
+		return -ENOMEM;
+	if (posix_spawnattr_init(&attr) != 0) {
+		(void)posix_spawn_file_actions_destroy(&act);
+		return -ENOMEM;
+	}
+	/* Nothing of the caller's: no end of a pipe is to be held open. */
+	e = posix_spawn_file_actions_addopen(&act, 0, "/dev/null", O_RDWR, 0);
+	for (int i = 1; e == 0 && i < 3; i++)
+		e = posix_spawn_file_actions_adddup2(&act, 0, i);
+	for (int i = 0; e == 0 && i < 3; i++)
+		e = posix_spawn_file_actions_adddup2(&act, fds[i], RELAY_FD_REPORT + i);
+	if (e == 0)
+		e = posix_spawnattr_setsigmask(&attr, &none);
+	if (e == 0)
+		e = posix_spawnattr_setsigdefault(&attr, &all);
+	if (e == 0)
+		e = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	if (e == 0)
+		e = posix_spawn(&r->pid, "/proc/self/exe", &act, &attr, argv, env);
+	(void)posix_spawnattr_destroy(&attr);
+	(void)posix_spawn_file_actions_destroy(&act);
+	if (e != 0)
+		r->pid = 0;
+	return -e;
+}
+
+static int pair_make(int *ret_ours, int *ret_theirs)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return -errno;
+	*ret_ours = pair[0];
+	*ret_theirs = pair[1];
+	return 0;
+}
+
+static int start(struct relay_attach *r, struct err *err)
+{
+	FD_AUTO config = -1;
+	FD_AUTO theirs = -1;
+	int fds[3];
+	int e;
+
+	e = pair_make(&r->fd, &theirs);
+	if (e == 0)
+		e = pair_make(&r->handoff[0], &r->handoff[1]);
+	if (e < 0)
+		return err_set(err, ERR_HOST, -e, "cannot make a socket for the network relay");
+	config = config_make(r, err);
+	if (config < 0)
+		return -1;
+	e = move_up(&theirs);
+	if (e == 0)
+		e = move_up(&r->handoff[1]);
+	if (e == 0)
+		e = move_up(&config);
+	fds[0] = theirs;
+	fds[1] = r->handoff[1];
+	fds[2] = config;
+	if (e == 0)
+		e = spawn(r, fds);
+	if (e < 0)
+		return err_set(err, ERR_HOST, -e, "cannot start the network relay");
+	fd_close(&r->handoff[1]);
+	r->plan->net.handoff = r->handoff[0];
+	return 0;
+}
+
+static int hook_prepare(void *ctx, struct err *err)
+{
+	struct relay_attach *r = ctx;
+
+	if (start(r, err) == 0)
+		return 0;
+	fd_close(&r->fd);
+	fd_close(&r->handoff[0]);
+	fd_close(&r->handoff[1]);
+	return -1;
+}
+
+/* --- reports --- */
+
+static bool report_is_sound(const struct relay_report *rep)
+{
+	char name[HOSTPAT_NAME_SIZE];
+	size_t len = strnlen(rep->target.name, sizeof(rep->target.name));
+
+	if (rep->kind == RELAY_REPORT_NONE || rep->kind >= RELAY_REPORT_MAX ||
+	    rep->why >= RELAY_WHY_MAX || rep->topology > PLAN_NET_LOOPBACK ||
+	    len == sizeof(rep->target.name))
+		return false;
+	return len == 0 || hostpat_name(rep->target.name, len, name) == NULL;
+}
+
+/* Return: 1 with a report, 0 for none now, -1 when the relay is gone or says what it cannot. */
+static int report_recv(struct relay_attach *r, struct relay_report *ret)
+{
+	ssize_t n = recv(r->fd, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	return n == (ssize_t)sizeof(*ret) && report_is_sound(ret) ? 1 : -1;
+}
+
+/* Everything that is there. */
+static int take_reports(struct relay_attach *r, struct err *err)
+{
+	struct relay_report rep;
+	int got;
+
+	while ((got = report_recv(r, &rep)) == 1) {
+		if (rep.kind == RELAY_REPORT_READY) {
+			r->ready = true;
+			r->topology = rep.topology;
+		} else if (r->report(r->ctx, &rep, err) != 0) {
+			return -1;
+		}
+	}
+	if (got < 0)
+		fd_close(&r->fd);
+	return 0;
+}
+
+static int hook_event(void *ctx, uint32_t events, struct err *err)
+{
+	struct relay_attach *r = ctx;
+
+	(void)events;
+	if (take_reports(r, err) != 0)
+		return -1;
+	/* The sockets of the sandbox's network went with it: nothing gets out any more. */
+	r->lost = r->fd < 0;
+	return 0;
+}
+
+/* The command starts when its network is there, and not before. */
+static int hook_after_clone(void *ctx, const struct run_child *child, struct err *err)
+{
+	struct relay_attach *r = ctx;
+	uint64_t until = now_ms() + READY_MS;
+
+	/* Only the child's copy is left: its death is the end of what the relay waits for. */
+	fd_close(&r->handoff[0]);
+	while (r->fd >= 0 && !r->ready) {
+		struct pollfd p[2] = { { .fd = r->fd, .events = POLLIN },
+				       { .fd = child->pidfd, .events = POLLIN } };
+		uint64_t now = now_ms();
+
+		if (now >= until)
+			return err_set(err, ERR_HOST, ETIMEDOUT,
+				       "the network of the sandbox was not there within %d seconds",
+				       READY_MS / 1000);
+		if (poll(p, 2, (int)(until - now)) < 0 && errno != EINTR)
+			return err_set(err, ERR_HOST, errno, "poll");
+		if (take_reports(r, err) != 0)
+			return -1;
+		if (p[1].revents != 0 && !r->ready)
+			break;
+	}
+	if (r->ready)
+		return 0;
+	return err_set(err, ERR_HOST, 0,
+		       "the network relay ended before the sandbox was built (its namespaces or "
+		       "its filter were refused)");
+}
+
+/* --- end --- */
+
+static bool reap(struct relay_attach *r, int wait_ms)
+{
+	uint64_t until = now_ms() + (uint64_t)wait_ms;
+
+	for (;;) {
+		const struct timespec nap = { .tv_nsec = 1000000 };
+		pid_t got = waitpid(r->pid, NULL, WNOHANG);
+
+		if (got == r->pid || (got < 0 && errno != EINTR)) {
+			r->pid = 0;
+			return true;
+		}
+		if (now_ms() >= until)
+			return false;
+		(void)nanosleep(&nap, NULL);
+	}
+}
+
+static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
+{
+	struct relay_attach *r = ctx;
+	uint64_t until = now_ms() + END_MS;
+	int ret = 0;
+
+	(void)o;
+	fd_close(&r->handoff[0]);
+	fd_close(&r->handoff[1]);
+	if (r->fd >= 0)
+		(void)shutdown(r->fd, SHUT_WR);
+	while (r->fd >= 0 && ret == 0) {
+		struct pollfd p = { .fd = r->fd, .events = POLLIN };
+		uint64_t now = now_ms();
+
+		if (now >= until || (poll(&p, 1, (int)(until - now)) < 0 && errno != EINTR))
+			break;
+		ret = take_reports(r, err);
+	}
+	fd_close(&r->fd);
+	if (r->pid > 0 && !reap(r, KILL_MS)) {
+		(void)kill(r->pid, SIGKILL);
+		(void)reap(r, KILL_MS);
+	}
+	return ret;
+}
+
+void relay_attach(struct relay_attach *r, struct run_attachment *ret)
+{
+	r->fd = -1;
+	r->handoff[0] = -1;
+	r->handoff[1] = -1;
+	r->pid = 0;
+	*ret = (struct run_attachment){ .name = "network",
+					.ctx = r,
+					.prepare = hook_prepare,
+					.after_clone = hook_after_clone,
+					.event = hook_event,
+					.event_fd = &r->fd,
+					.finish = hook_finish };
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* attach - the relay as a service of a run: started before the sandbox is, given its listeners by
+ * the child while that is built, and gone when the run is. */
+#pragma once
+
+#include "plan/plan.h"
+#include "policy/connect.h"
+#include "relay/wire.h"
+#include "run/run.h"
+
+#define RELAY_CONNS 1024 /* at a time */
+
+struct relay_attach {
+	/* Filled in by the caller; all borrowed. */
+	struct plan *plan; /* its handoff is set here */
+	struct connect_rules rules;
+	const struct addr_range *ranges;
+	size_t n_ranges;
+	uint32_t drop_id;   /* what a root caller's processes become; 0 for anybody else */
+	bool drop_optional; /* where the host has no such id, they stay without capabilities */
+	/* What the relay says, checked, in the order in which it came. A failure ends the run. */
+	int (*report)(void *ctx, const struct relay_report *rep, struct err *err);
+	void *ctx;
+
+	/* Its own. */
+	int fd;         /* reports; -1 when the relay is gone */
+	int handoff[2]; /* ours for the child, the relay's */
+	pid_t pid;      /* of the resolver, whose child the relay is; 0: none */
+	bool ready;
+	bool lost; /* ended before the run did */
+	enum plan_net_topology topology;
+};
+
+/* relay_attach() - @ret points into @r, whose first part is filled in. */
+void relay_attach(struct relay_attach *r, struct run_attachment *ret);

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* dial - from a name to a socket on the other side.
+ *
+ * Every address is judged by itself, and what is judged is what is passed to connect(2): no second
+ * look-up stands between. Addresses are tried in the order in which the host's resolver gave them,
+ * the next one when the last has not answered for a moment (RFC 8305). */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "relay/internal.h"
+
+#define STAGGER_MS 250
+#define CONNECT_MS 30000
+#define RESOLVE_MS 30000
+#define CACHE_MS   60000
+
+void dial_stop(struct conn *c)
+{
+	for (size_t k = 0; k < CONN_ATTEMPTS_MAX; k++)
+		fd_close(&c->attempt[k]);
+}
+
+/* --- addresses --- */
+
+static bool addr_listed(const struct relay *r, const struct host_addr *a)
+{
+	for (uint32_t i = 0; i < r->config->n_ranges; i++) {
+		if (host_addr_in(a, &r->ranges[i].net, r->ranges[i].bits))
+			return true;
+	}
+	return false;
+}
+
+static enum relay_why addr_verdict(const struct relay *r, const struct conn *c,
+				   const struct host_addr *a)
+{
+	struct host_addr plain = addr_plain(a);
+
+	/* An address that the profile writes out is meant. */
+	if (c->answer.literal || addr_listed(r, a) || addr_listed(r, &plain))
+		return RELAY_WHY_ALLOWED;
+	if (addr_refusal(a) != NULL)
+		return RELAY_WHY_NOT_PUBLIC;
+	switch (route_find(r->route, a)) {
+	case ROUTE_OUT:
+		return RELAY_WHY_ALLOWED;
+	case ROUTE_OWN:
+		return RELAY_WHY_OWN;
+	case ROUTE_NONE:
+		break;
+	}
+	return RELAY_WHY_UNREACHED;
+}
+
+/* --- sockets --- */
+
+static int dial_one(const struct host_addr *a, uint16_t port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	const int on = 1;
+	int fd, r;
+
+	fd = socket(a->family == 4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		    0);
+	if (fd < 0)
+		return -errno;
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	memcpy(&in.sin_addr, a->bytes, 4);
+	memcpy(&in6.sin6_addr, a->bytes, 16);
+	if (a->family == 4)
+		r = connect(fd, (const struct sockaddr *)&in, sizeof(in));
+	else
+		r = connect(fd, (const struct sockaddr *)&in6, sizeof(in6));
+	if (r == 0 || errno == EINPROGRESS)
+		return fd;
+	r = -errno;
+	fd_close(&fd);
+	return r;
+}
+
+static bool attempts_left(const struct conn *c)
+{
+	for (size_t k = 0; k < CONN_ATTEMPTS_MAX; k++) {
+		if (c->attempt[k] >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* The next address that may be dialled; when there is none and nothing is under way, the end. */
+static void dial_next(struct relay *r, uint32_t i)
+{
+	struct conn *c = &r->conns[i];
+	size_t k = 0;
+
+	while (k < CONN_ATTEMPTS_MAX && c->attempt[k] >= 0)
+		k++;
+	while (k < CONN_ATTEMPTS_MAX && c->next_addr < c->n_addrs) {
+		const struct host_addr *a = &c->addrs[c->next_addr++];
+		int fd = dial_one(a, c->target.port);
+
+		c->peer = *a;
+		if (fd < 0)
+			continue;
+		if (relay_watch(r, fd, EPOLLOUT | EPOLLET,
+				RELAY_TAG(TAG_ATTEMPT + (unsigned)k, i)) != 0) {
+			fd_close(&fd);
+			continue;
+		}
+		c->attempt[k] = fd;
+		c->attempt_addr[k] = *a;
+		c->stagger_ms = r->now_ms + STAGGER_MS;
+		return;
+	}
+	if (!attempts_left(c))
+		conn_refuse(r, i, RELAY_WHY_UNREACHED);
+}
+
+static void dial_addrs(struct relay *r, uint32_t i, const struct host_addr *addrs, uint32_t n)
+{
+	struct conn *c = &r->conns[i];
+	enum relay_why why = RELAY_WHY_UNRESOLVED;
+
+	c->n_addrs = 0;
+	c->next_addr = 0;
+	for (uint32_t k = 0; k < n && k < RELAY_ADDRS_MAX; k++) {
+		enum relay_why verdict = addr_verdict(r, c, &addrs[k]);
+
+		if (verdict == RELAY_WHY_ALLOWED) {
+			c->addrs[c->n_addrs++] = addrs[k];
+			continue;
+		}
+		if (why == RELAY_WHY_UNRESOLVED) {
+			why = verdict;
+			c->peer = addrs[k];
+		}
+	}
+	if (c->n_addrs == 0) {
+		conn_refuse(r, i, why);
+		return;
+	}
+	c->state = CONN_CONNECT;
+	c->deadline_ms = r->now_ms + CONNECT_MS;
+	dial_next(r, i);
+}
+
+/* --- names --- */
+
+static void ask(struct relay *r, struct name *name, const struct host_addr *at)
+{
+	struct relay_question q = { 0 };
+
+	if (name->asking)
+		return;
+	memcpy(&q.id, at->bytes, 4);
+	memcpy(q.name, name->text, sizeof(q.name));
+	name->asking =
+		send(r->resolver, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(q);
+}
+
+void dial_start(struct relay *r, uint32_t i)
+{
+	struct conn *c = &r->conns[i];
+	struct host_addr at;
+
+	if (c->name == NULL) {
+		dial_addrs(r, i, &c->target.addr, 1);
+		return;
+	}
+	if (c->name->until_ms > r->now_ms) {
+		dial_addrs(r, i, c->name->addrs, c->name->n_addrs);
+		return;
+	}
+	c->state = CONN_RESOLVE;
+	c->deadline_ms = r->now_ms + RESOLVE_MS;
+	/* It is there already. */
+	(void)names_add(&r->names, c->name->text, &at);
+	ask(r, c->name, &at);
+	if (!c->name->asking)
+		conn_refuse(r, i, RELAY_WHY_RESOLVER);
+}
+
+static void deliver(struct relay *r, struct name *name, const struct relay_addresses *got)
+{
+	name->asking = false;
+	for (uint32_t i = 0; i < r->max_conns; i++) {
+		struct conn *c = &r->conns[i];
+
+		if (c->state != CONN_RESOLVE || c->name != name)
+			continue;
+		if (got->n == 0)
+			conn_refuse(r, i, got->absent ? RELAY_WHY_UNRESOLVED : RELAY_WHY_RESOLVER);
+		else
+			dial_addrs(r, i, got->addrs, got->n);
+	}
+}
+
+void dial_answer(struct relay *r)
+{
+	struct relay_addresses got;
+	ssize_t n;
+
+	while ((n = recv(r->resolver, &got, sizeof(got), MSG_DONTWAIT)) == (ssize_t)sizeof(got)) {
+		struct host_addr at = { .family = 4 };
+		struct name *name;
+		bool pool;
+
+		memcpy(at.bytes, &got.id, 4);
+		name = names_find(&r->names, &at, &pool);
+		if (name == NULL || !name->asking || got.n > RELAY_ADDRS_MAX)
+			continue;
+		if (got.n > 0) {
+			memcpy(name->addrs, got.addrs, sizeof(got.addrs));
+			name->n_addrs = got.n;
+			name->until_ms = r->now_ms + CACHE_MS;
+		}
+		deliver(r, name, &got);
+	}
+	/* Without a resolver there is no network of names. */
+	if (n >= 0 || errno != EAGAIN)
+		r->closing = true;
+}
+
+/* --- the other side's word --- */
+
+static void connected(struct relay *r, uint32_t i, size_t k)
+{
+	struct conn *c = &r->conns[i];
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+				  .data.u64 = RELAY_TAG(TAG_SERVER, i) };
+
+	c->fd[SIDE_SERVER] = fd_take(&c->attempt[k]);
+	c->peer = c->attempt_addr[k];
+	dial_stop(c);
+	if (epoll_ctl(r->epoll, EPOLL_CTL_MOD, c->fd[SIDE_SERVER], &ev) != 0) {
+		conn_end(r, i, RELAY_WHY_BROKEN, true);
+		return;
+	}
+	c->state = CONN_RELAY;
+	c->deadline_ms = 0;
+	for (int side = 0; side < 2; side++) {
+		c->rd[side] = true;
+		c->wr[side] = true;
+	}
+	conn_again(r, i);
+}
+
+void dial_event(struct relay *r, uint32_t i, unsigned attempt, uint32_t events)
+{
+	struct conn *c = &r->conns[i];
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	(void)events;
+	if (c->state != CONN_CONNECT || attempt >= CONN_ATTEMPTS_MAX || c->attempt[attempt] < 0)
+		return;
+	if (getsockopt(c->attempt[attempt], SOL_SOCKET, SO_ERROR, &err, &len) != 0)
+		err = errno;
+	if (err == 0) {
+		connected(r, i, attempt);
+		return;
+	}
+	fd_close(&c->attempt[attempt]);
+	dial_next(r, i);
+}
+
+void dial_tick(struct relay *r, uint32_t i)
+{
+	struct conn *c = &r->conns[i];
+
+	if (r->now_ms >= c->deadline_ms)
+		conn_refuse(r, i,
+			    c->state == CONN_RESOLVE ? RELAY_WHY_RESOLVER : RELAY_WHY_UNREACHED);
+	else if (c->state == CONN_CONNECT && c->next_addr < c->n_addrs &&
+		 r->now_ms >= c->stagger_ms)
+		dial_next(r, i);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* isolate - what the two processes give up before they read a byte of anybody's.
+ *
+ * The relay reads what hostile code sends. It needs sockets that are there, new ones of the two
+ * internet families, and nothing else: no file, no process, no Unix socket. The resolver reads
+ * answers of name servers through the C library, which opens files and loads modules: it may
+ * read the system's, and write and execute nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "base/macro.h"
+#include "relay/internal.h"
+#include "sys/caps.h"
+#include "sys/fs.h"
+#include "sys/landlock.h"
+#include "sys/mountapi.h"
+#include "sys/process.h"
+#include "sys/seccomp.h"
+
+#if defined(__x86_64__)
+#define ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCH AUDIT_ARCH_AARCH64
+#endif
+
+#define RELAY_DATA_MAX    ((uint64_t)256 * 1024 * 1024)
+#define RESOLVER_DATA_MAX ((uint64_t)256 * 1024 * 1024)
+
+/* The most frequent first: they are compared one by one. */
+static const uint32_t relay_calls[] = {
+	SYS_recvfrom,        SYS_sendto,
+#ifdef SYS_epoll_wait
+	SYS_epoll_wait,
+#endif
+	SYS_epoll_pwait,     SYS_epoll_ctl,    SYS_accept4,    SYS_getsockname, SYS_setsockopt,
+	SYS_getsockopt,      SYS_shutdown,     SYS_close,      SYS_connect,     SYS_recvmsg,
+	SYS_clock_gettime,   SYS_brk,          SYS_munmap,     SYS_mremap,      SYS_madvise,
+	SYS_restart_syscall, SYS_rt_sigreturn, SYS_exit_group,
+};
+
+/* What the C library's resolver has no use for. Files are Landlock's or the mounts' matter. */
+static const uint32_t resolver_denied[] = {
+	SYS_execve,
+	SYS_execveat,
+	SYS_ptrace,
+	SYS_process_vm_readv,
+	SYS_process_vm_writev,
+	SYS_kill,
+	SYS_tkill,
+	SYS_tgkill,
+	SYS_pidfd_open,
+	SYS_pidfd_send_signal,
+	SYS_mount,
+	SYS_umount2,
+	SYS_move_mount,
+	SYS_fsopen,
+	SYS_open_tree,
+	SYS_pivot_root,
+	SYS_chroot,
+	SYS_unshare,
+	SYS_setns,
+	SYS_bpf,
+	SYS_perf_event_open,
+	SYS_io_uring_setup,
+	SYS_userfaultfd,
+	SYS_keyctl,
+	SYS_add_key,
+	SYS_request_key,
+};
+
+#define FILTER_MAX 96
+
+struct program {
+	struct sock_filter code[FILTER_MAX];
+	uint16_t n;
+};
+
+static void put(struct program *p, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k)
+{
+	p->code[p->n++] = (struct sock_filter){ .code = code, .jt = jt, .jf = jf, .k = k };
+}
+
+static void put_load(struct program *p, size_t offset)
+{
+	put(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
+}
+
+static void put_return(struct program *p, uint32_t answer)
+{
+	put(p, BPF_RET | BPF_K, 0, 0, answer);
+}
+
+static void put_begin(struct program *p)
+{
+	put_load(p, offsetof(struct seccomp_data, arch));
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCH);
+	put_return(p, SECCOMP_RET_ERRNO | ENOSYS);
+	put_load(p, offsetof(struct seccomp_data, nr));
+#if defined(__x86_64__)
+	/* The numbers of the x32 ABI. */
+	put(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, 0x40000000U);
+	put_return(p, SECCOMP_RET_ERRNO | ENOSYS);
+#endif
+}
+
+static void put_calls(struct program *p, const uint32_t *calls, size_t n, uint32_t answer)
+{
+	for (size_t i = 0; i < n; i++) {
+		put(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, calls[i]);
+		put_return(p, answer);
+	}
+}
+
+#define ARG_LOW(i) (offsetof(struct seccomp_data, args[i]))
+
+static int filter_relay(void)
+{
+	struct program p = { .n = 0 };
+
+	put_begin(&p);
+	put_calls(&p, relay_calls, ARRAY_SIZE(relay_calls), SECCOMP_RET_ALLOW);
+	/* socket(): of the internet alone. */
+	put(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 5, SYS_socket);
+	put_load(&p, ARG_LOW(0));
+	put(&p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AF_INET);
+	put(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, AF_INET6);
+	put_return(&p, SECCOMP_RET_ALLOW);
+	put_return(&p, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	/* mmap(): of memory that is not executed. */
+	put(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, SYS_mmap);
+	put_load(&p, ARG_LOW(2));
+	put(&p, BPF_JMP | BPF_JSET | BPF_K, 1, 0, PROT_EXEC);
+	put_return(&p, SECCOMP_RET_ALLOW);
+	put_return(&p, SECCOMP_RET_ERRNO | EPERM);
+	return sys_seccomp_filter(p.code, p.n);
+}
+
+static int filter_resolver(void)
+{
+	struct program p = { .n = 0 };
+
+	put_begin(&p);
+	put_calls(&p, resolver_denied, ARRAY_SIZE(resolver_denied), SECCOMP_RET_ERRNO | EPERM);
+	put_return(&p, SECCOMP_RET_ALLOW);
+	return sys_seccomp_filter(p.code, p.n);
+}
+
+/* A root without anything in it. */
+static int empty_root(void)
+{
+	const struct sys_mount_attr private = { .propagation = MS_PRIVATE };
+	int fs, root, r;
+
+	r = sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private);
+	if (r < 0)
+		return r;
+	fs = sys_fsopen("tmpfs");
+	if (fs < 0)
+		return fs;
+	r = sys_fsconfig_string(fs, "size", "4k");
+	if (r == 0)
+		r = sys_fsconfig_create(fs);
+	root = r < 0 ? r
+		     : sys_fsmount(fs, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					       MOUNT_ATTR_NOEXEC);
+	(void)sys_close(fs);
+	if (root < 0)
+		return root;
+	r = sys_move_mount_at(root, AT_FDCWD, "/proc");
+	if (r == 0)
+		r = sys_fchdir(root);
+	if (r == 0)
+		r = sys_pivot_root(".", ".");
+	if (r == 0)
+		r = sys_umount2(".", MNT_DETACH);
+	if (r == 0)
+		r = sys_chdir("/");
+	(void)sys_close(root);
+	return r;
+}
+
+static int limit(int resource, uint64_t value)
+{
+	struct sys_rlimit now;
+	int r = sys_rlimit_get(resource, &now);
+
+	if (r < 0)
+		return r;
+	now.hard = value < now.hard ? value : now.hard;
+	now.soft = now.hard;
+	return sys_rlimit_set(resource, &now);
+}
+
+struct bound {
+	int resource;
+	uint64_t value;
+};
+
+static int limits(const struct bound *bounds, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = limit(bounds[i].resource, bounds[i].value);
+	return r;
+}
+
+/* As the last of what makes a process of ours harmless. */
+static int give_up(void)
+{
+	int r = sys_prctl(PR_SET_NO_NEW_PRIVS, 1);
+
+	if (r == 0)
+		r = sys_prctl(PR_SET_DUMPABLE, 0);
+	if (r == 0)
+		r = sys_prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return r;
+}
+
+int isolate_relay(uint32_t n_fds)
+{
+	const struct bound bounds[] = {
+		{ RLIMIT_NOFILE, n_fds },        { RLIMIT_CORE, 1 },    { RLIMIT_FSIZE, 0 },
+		{ RLIMIT_DATA, RELAY_DATA_MAX }, { RLIMIT_MEMLOCK, 0 },
+	};
+	int r = empty_root();
+
+	if (r == 0)
+		r = limits(bounds, ARRAY_SIZE(bounds));
+	if (r == 0)
+		r = sys_caps_drop();
+	if (r == 0)
+		r = sys_caps_none();
+	if (r == 0)
+		r = give_up();
+	return r == 0 ? filter_relay() : r;
+}
+
+#define LANDLOCK_ABI1_ALL                                                                          \
+	(SYS_LANDLOCK_EXECUTE | SYS_LANDLOCK_WRITE_FILE | SYS_LANDLOCK_READ_FILE |                 \
+	 SYS_LANDLOCK_READ_DIR | SYS_LANDLOCK_REMOVE_DIR | SYS_LANDLOCK_REMOVE_FILE |              \
+	 SYS_LANDLOCK_MAKE_CHAR | SYS_LANDLOCK_MAKE_DIR | SYS_LANDLOCK_MAKE_REG |                  \
+	 SYS_LANDLOCK_MAKE_SOCK | SYS_LANDLOCK_MAKE_FIFO | SYS_LANDLOCK_MAKE_BLOCK |               \
+	 SYS_LANDLOCK_MAKE_SYM)
+
+/* What a name service reads: its configuration, its modules, its sockets' directories. */
+static const char *const readable[] = { "/etc", "/usr",     "/lib", "/lib64", "/lib32",
+					"/run", "/var/run", "/nix", "/gnu" };
+
+static int landlock_resolver(int abi)
+{
+	uint64_t fs = LANDLOCK_ABI1_ALL;
+	int rules, r = 0;
+
+	if (abi >= 2)
+		fs |= SYS_LANDLOCK_REFER;
+	if (abi >= 3)
+		fs |= SYS_LANDLOCK_TRUNCATE;
+	rules = sys_landlock_ruleset(fs, 0);
+	if (rules < 0)
+		return rules;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(readable); i++) {
+		int fd = sys_openat2(AT_FDCWD, readable[i], O_PATH | O_DIRECTORY, 0, 0);
+
+		if (fd < 0)
+			continue;
+		r = sys_landlock_allow(rules, fd, SYS_LANDLOCK_READ_FILE | SYS_LANDLOCK_READ_DIR);
+		(void)sys_close(fd);
+	}
+	if (r == 0)
+		r = sys_landlock_restrict(rules);
+	(void)sys_close(rules);
+	return r;
+}
+
+/* Without Landlock: a view of everything in which nothing can be written. */
+static int readonly_view(void)
+{
+	const struct sys_mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
+					     .propagation = MS_PRIVATE };
+	int r = sys_unshare_mounts();
+
+	return r < 0 ? r : sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr);
+}
+
+int isolate_resolver(void)
+{
+	const struct bound bounds[] = {
+		{ RLIMIT_CORE, 1 },
+		{ RLIMIT_FSIZE, 0 },
+		{ RLIMIT_DATA, RESOLVER_DATA_MAX },
+		{ RLIMIT_MEMLOCK, 0 },
+	};
+	int abi = sys_landlock_abi();
+	int r = 0;
+
+	if (abi == -ENOSYS || abi == -EOPNOTSUPP)
+		r = readonly_view();
+	else if (abi < 0)
+		r = abi;
+	if (r == 0)
+		r = limits(bounds, ARRAY_SIZE(bounds));
+	/* The bounding set is not an ordinary caller's to change, and with no_new_privs, which
+	 * comes next, of no use. */
+	if (r == 0)
+		r = sys_caps_clear();
+	if (r == 0)
+		r = give_up();
+	if (r == 0 && abi > 0)
+		r = landlock_resolver(abi);
+	return r == 0 ? filter_resolver() : r;
+}

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a program inside does with its network: egress-client.py ACT [ARG]. Prints one line."""
+import hashlib
+import socket
+import struct
+import sys
+import threading
+import time
+
+HOST = "web.example.test"
+
+
+def dial(port, host=HOST):
+    s = socket.create_connection((host, port), timeout=30)
+    return s
+
+
+def read_all(s):
+    n, h = 0, hashlib.sha256()
+    while True:
+        d = s.recv(1 << 20)
+        if not d:
+            return n, h.hexdigest()
+        n += len(d)
+        h.update(d)
+
+
+def half_close():
+    s = dial(7001)
+    s.sendall(b"x" * 500000 + b"the end")
+    s.shutdown(socket.SHUT_WR)
+    got = b""
+    while d := s.recv(65536):
+        got += d
+    print(got.split()[1].decode(), got.endswith(b"the end"))
+
+
+def server_first():
+    s = dial(7002)
+    got = s.recv(10)
+    eof = s.recv(10)
+    s.sendall(b"y" * 500000)
+    s.close()
+    print(got.decode(), len(eof))
+
+
+def server_reset():
+    s = dial(7003)
+    s.sendall(b"x")
+    try:
+        s.recv(10)
+        print("fin")
+    except ConnectionResetError:
+        print("rst")
+
+
+def client_reset():
+    s = dial(7004)
+    s.recv(1)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    s.close()
+    print("sent")
+
+
+def bulk(mib):
+    s = dial(7005)
+    s.sendall(mib.encode() + b"\n")
+    n, digest = read_all(s)
+    want = hashlib.sha256()
+    block = bytes(range(256)) * 4096
+    for _ in range(int(mib)):
+        want.update(block)
+    print(n, digest == want.hexdigest())
+
+
+def slow_server():
+    s = dial(7006)
+    s.settimeout(2)
+    n = 0
+    try:
+        while n < 1 << 30:
+            n += s.send(b"z" * 65536)
+    except TimeoutError:
+        pass
+    print("bounded" if n < 64 << 20 else f"took {n}")
+
+
+def slow_client():
+    s = dial(7005)
+    s.sendall(b"64\n")
+    time.sleep(2)
+    print(read_all(s)[0])
+
+
+def many(count):
+    bad = []
+    address = socket.gethostbyname(HOST)
+
+    def one():
+        try:
+            s = dial(7001, address)
+            s.sendall(b"m" * 1000)
+            s.shutdown(socket.SHUT_WR)
+            if not s.recv(100).startswith(b"got 1000"):
+                bad.append(1)
+        except OSError as e:
+            bad.append(str(e))
+
+    threading.stack_size(256 * 1024)
+    t = [threading.Thread(target=one) for _ in range(int(count))]
+    for x in t:
+        x.start()
+    for x in t:
+        x.join()
+    print(len(bad), bad[:1])
+
+
+def hold(count):
+    s = [dial(7001) for _ in range(int(count))]
+    print(len(s), flush=True)
+    time.sleep(300)
+
+
+def udp(count):
+    slowest = 0
+    for _ in range(int(count)):
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.settimeout(5)
+        start = time.monotonic()
+        s.connect((socket.gethostbyname(HOST), 443))
+        try:
+            s.send(b"quic")
+            s.recv(10)
+            print("answered")
+            return
+        except ConnectionRefusedError:
+            pass
+        except TimeoutError:
+            print("no answer")
+            return
+        slowest = max(slowest, time.monotonic() - start)
+    print("refused", "soon" if slowest < 2 else slowest)
+
+
+def dns(text):
+    """Raw questions: name in hex labels, type; prints rcode, answers, authority."""
+    out = []
+    for item in text.split(","):
+        name, qtype, *extra = item.split("/")
+        wire = b"".join(bytes([len(p)]) + p.encode("latin1") for p in name.split(".") if p) + b"\0"
+        opt = b"\0\0\x29\x04\xd0\0\0\0\0\0\0" if "edns" in extra else b""
+        q = struct.pack(">HHHHHH", 7, 0x0100, 1, 0, 0, 1 if opt else 0) + wire + struct.pack(">HH", int(qtype), 1) + opt
+        if "tcp" in extra:
+            s = socket.create_connection(("198.18.0.1", 53), timeout=10)
+            s.sendall(struct.pack(">H", len(q)) + q)
+            r = s.recv(4096)[2:]
+        else:
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            s.settimeout(10)
+            s.sendto(q, ("198.18.0.1", 53))
+            r = s.recv(4096)
+        flags, _, an, ns, ar = struct.unpack(">HHHHH", r[2:12])
+        out.append(f"{flags & 15}/{an}/{ns}/{ar}/{'ra' if flags & 128 else 'no'}")
+    print(" ".join(out))
+
+
+def flood(count):
+    """Names, as fast as they go; the resolver still answers after that."""
+    socket.gethostbyname(HOST)
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(10)
+    for i in range(int(count)):
+        n = b"n%d" % i
+        q = struct.pack(">HHHHHH", i & 0xffff, 0x0100, 1, 0, 0, 0) + bytes([len(n)]) + n
+        s.sendto(q + b"\x04wild\x07example\x04test\0\0\x01\0\x01", ("198.18.0.1", 53))
+        if i % 32 == 31:
+            for _ in range(32):
+                s.recv(1000)
+    print(socket.gethostbyname(HOST))
+
+
+def bind_matrix():
+    out = []
+    for family, addr, port in ((socket.AF_INET, "127.0.0.1", 8080), (socket.AF_INET, "0.0.0.0", 8080),
+                               (socket.AF_INET6, "::1", 8080), (socket.AF_INET, "198.19.1.0", 8080)):
+        s = socket.socket(family)
+        try:
+            s.bind((addr, port))
+            out.append("ok")
+        except OSError as e:
+            out.append(type(e).__name__ if e.errno != 99 else "unavailable")
+        s.close()
+    print(" ".join(out))
+
+
+def own_server():
+    s = socket.socket()
+    s.bind(("127.0.0.1", 0))
+    s.listen(1)
+    c = socket.create_connection(s.getsockname(), timeout=5)
+    print("ok" if c else "")
+
+
+globals()[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The other side of the network: egress-server.py DIR
+
+A name server on 53 that writes down every name it is asked for, and servers on the ports below, on
+every address of the namespace it runs in. DIR holds cert.pem and key.pem, and gets dns.log,
+conn.log and, when all listen, up."""
+import os
+import socket
+import ssl
+import struct
+import sys
+import threading
+import time
+
+DIR = sys.argv[1]
+PUBLIC = "93.184.216.34"
+# name -> addresses, or a CNAME first. A list of lists is answered in turn.
+ZONE = {
+    "web.example.test": [PUBLIC],
+    "git.example.test": [PUBLIC],
+    "a.wild.example.test": [PUBLIC],
+    "b.c.wild.example.test": [PUBLIC],
+    "evil.test": [PUBLIC],
+    "dead.example.test": ["93.184.216.99"],
+    "private.example.test": ["10.9.9.9"],
+    "metadata.example.test": ["169.254.169.254"],
+    "loop.example.test": ["127.0.0.1"],
+    "own.example.test": ["93.184.216.1"],
+    "mixed.example.test": ["10.9.9.9", PUBLIC],
+    "mapped.example.test": ["::ffff:127.0.0.1"],
+    "nat64.example.test": ["64:ff9b::7f00:1"],
+    "cname.example.test": ["localhost.example.test.", "127.0.0.1"],
+    "bench.example.test": ["198.18.7.7"],
+    "rebind.example.test": [[PUBLIC], ["10.9.9.9"]],
+}
+LOCK = threading.Lock()
+TURNS = {}
+
+
+def log(name, text):
+    with LOCK, open(f"{DIR}/{name}", "a", encoding="ascii", errors="backslashreplace") as f:
+        f.write(text + "\n")
+
+
+def name_wire(name):
+    return b"".join(bytes([len(p)]) + p.encode() for p in name.strip(".").split(".")) + b"\0"
+
+
+def addresses(name):
+    found = ZONE.get(name, [])
+    if found and isinstance(found[0], list):
+        with LOCK:
+            turn = TURNS.get(name, 0)
+            TURNS[name] = turn + 1
+        found = found[min(turn // 2, len(found) - 1)]
+    return found
+
+
+def dns_answer(q):
+    labels, at = [], 12
+    while q[at]:
+        labels.append(q[at + 1:at + 1 + q[at]].decode("latin1"))
+        at += 1 + q[at]
+    qtype = struct.unpack(">H", q[at + 1:at + 3])[0]
+    name = ".".join(labels).lower()
+    log("dns.log", name)
+    answers = []
+    owner = b"\xc0\x0c"
+    for a in addresses(name):
+        if a.endswith("."):
+            target = name_wire(a)
+            answers.append(owner + struct.pack(">HHIH", 5, 1, 0, len(target)) + target)
+            owner = target
+            continue
+        family = socket.AF_INET6 if ":" in a else socket.AF_INET
+        if qtype == (28 if family == socket.AF_INET6 else 1):
+            data = socket.inet_pton(family, a)
+            answers.append(owner + struct.pack(">HHIH", qtype, 1, 0, len(data)) + data)
+    code = 0 if name in ZONE else 3
+    head = q[:2] + struct.pack(">HHHHH", 0x8580 | code, 1, len(answers), 0, 0)
+    return head + q[12:at + 5] + b"".join(answers)
+
+
+def dns_udp():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("0.0.0.0", 53))
+    yield
+    while True:
+        q, who = s.recvfrom(4096)
+        try:
+            s.sendto(dns_answer(q), who)
+        except (IndexError, struct.error):
+            pass
+
+
+def read_all(c):
+    n = 0
+    while True:
+        d = c.recv(1 << 16)
+        if not d:
+            return n
+        n += len(d)
+
+
+def http(c):
+    head = b""
+    while b"\r\n\r\n" not in head:
+        d = c.recv(4096)
+        if not d:
+            return
+        head += d
+    host = next((l.split(b":", 1)[1].strip() for l in head.split(b"\r\n") if l.lower().startswith(b"host:")), b"?")
+    body = b"host=" + host + b" path=" + head.split(b" ")[1] + b"\n"
+    c.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
+def echo_at_end(c):  # everything back, when the client has no more to say
+    got = b""
+    while True:
+        d = c.recv(1 << 16)
+        if not d:
+            break
+        got += d
+    c.sendall(b"got %d " % len(got) + got[-64:])
+
+
+def end_first(c):  # no more to say, and then listens
+    c.sendall(b"bye")
+    c.shutdown(socket.SHUT_WR)
+    log("conn.log", "end_first %d" % read_all(c))
+
+
+def reset(c):
+    c.recv(1)
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def was_reset(c):
+    c.sendall(b"x")
+    try:
+        read_all(c)
+        log("conn.log", "was_reset fin")
+    except ConnectionResetError:
+        log("conn.log", "was_reset rst")
+
+
+def source(c):  # as many MiB as the line says
+    n = int(c.makefile("rb").readline())
+    block = bytes(range(256)) * 4096
+    for _ in range(n):
+        c.sendall(block)
+
+
+def never_reads(c):
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    time.sleep(300)
+
+
+def banner(c):
+    c.sendall(b"SSH-2.0-test\r\n")
+    c.recv(100)
+
+
+def one_byte(c):
+    c.sendall(c.recv(1))
+
+
+def tls(c):
+    ctx = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ctx.load_cert_chain(DIR + "/cert.pem", DIR + "/key.pem")
+    with ctx.wrap_socket(c, server_side=True) as s:
+        http(s)
+
+
+PORTS = {80: http, 443: tls, 8080: http, 22: banner, 7001: echo_at_end, 7002: end_first, 7003: reset,
+         7004: was_reset, 7005: source, 7006: never_reads, 7007: one_byte, 7443: banner}
+
+
+def handle(fn, c):
+    try:
+        with c:
+            fn(c)
+    except OSError:
+        pass
+
+
+def serve(port, fn):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind(("0.0.0.0", port))
+    s.listen(1024)
+    yield
+    while True:
+        c, who = s.accept()
+        log("conn.log", f"{port} from {who[0]} at {c.getsockname()[0]}")
+        threading.Thread(target=handle, args=(fn, c), daemon=True).start()
+
+
+def start(gen):
+    next(gen)
+    threading.Thread(target=lambda: next(gen), daemon=True).start()
+
+
+threading.stack_size(256 * 1024)
+start(dns_udp())
+for port, fn in PORTS.items():
+    start(serve(port, fn))
+open(DIR + "/up", "w").close()
+threading.Event().wait()

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "policy/connect.h"
+
+#include "base/macro.h"
+#include "tap.h"
+#include "world.h"
+
+static const char text[] =
+	"sandbox:\n"
+	"  network:\n"
+	"    allow:\n"
+	"      - example.org\n"
+	"      - \"*.example.net:443\"\n"
+	"      - {host: \"ssh.example.org:22,443\", tls: off}\n"
+	"      - 192.0.2.0/24:8000-8002\n"
+	"      - sub.example.com:443\n"
+	"    deny: [bad.example.net, \"example.org:80\", 192.0.2.9]\n"
+	"permissions:\n"
+	"  agents:\n"
+	"    all: allow\n"
+	"    none: {rules: []}\n"
+	"    some:\n"
+	"      rules:\n"
+	"        - {operations: [connect], hosts: [\"a.example.net:443\"], mode: deny}\n"
+	"        - {operations: [connect], hosts: [\"*.example.net:443\"], mode: allow}\n"
+	"        - {operations: [connect], hosts: [\"evil.test\"], mode: allow}\n"
+	"    asks:\n"
+	"      rules: [{operations: [connect], hosts: [\"*\"], mode: interrupt}]\n";
+
+static const struct {
+	const char *agent, *host;
+	enum profile_verdict verdict;
+	unsigned layer;
+} rows[] = {
+	{ "all", "example.org:443", PROFILE_ALLOW, 0 },
+	{ "all", "EXAMPLE.org.:443", PROFILE_ALLOW, 0 },
+	{ "all", "example.org:80", PROFILE_DENY, 0 },
+	{ "all", "example.org:22", PROFILE_DENY, 0 },
+	{ "all", "www.example.org:443", PROFILE_DENY, 0 },
+	{ "all", "a.b.example.net:443", PROFILE_ALLOW, 0 },
+	{ "all", "example.net:443", PROFILE_DENY, 0 },
+	{ "all", "bad.example.net:443", PROFILE_DENY, 0 },
+	{ "all", "ssh.example.org:22", PROFILE_ALLOW, 0 },
+	{ "all", "192.0.2.8:8001", PROFILE_ALLOW, 0 },
+	{ "all", "192.0.2.8:8003", PROFILE_DENY, 0 },
+	{ "all", "192.0.2.9:8001", PROFILE_DENY, 0 },
+	{ "some", "b.example.net:443", PROFILE_ALLOW, 0 },
+	{ "some", "a.example.net:443", PROFILE_DENY, 1 },
+	{ "some", "example.org:443", PROFILE_DENY, 1 },
+	{ "some", "evil.test:443", PROFILE_DENY, 0 },
+	{ "none", "example.org:443", PROFILE_DENY, 1 },
+	{ "none", "evil.test:443", PROFILE_DENY, 0 },
+	{ "asks", "example.org:443", PROFILE_INTERRUPT, 1 },
+	{ "asks", "evil.test:443", PROFILE_DENY, 0 },
+};
+
+static void test_decide(struct tap *t, const struct world *w)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct arena a = { 0 };
+		struct connect_rules rules;
+		struct connect_answer got;
+		struct host_target host;
+
+		connect_build(&a, w->profile,
+			      agent_alone(&a, profile_agent_find(w->profile, rows[i].agent)),
+			      &rules);
+		tap_ok(t, hostpat_target(rows[i].host, &host) == NULL, "%s", rows[i].host);
+		connect_decide(&rules, &host, &got);
+		tap_ok(t, got.verdict == rows[i].verdict && got.layer == rows[i].layer,
+		       "%s %s: %d by layer %u", rows[i].agent, rows[i].host, got.verdict,
+		       got.layer);
+		arena_free(&a);
+	}
+}
+
+static void test_names(struct tap *t, const struct world *w)
+{
+	static const struct {
+		const char *agent, *name;
+		bool may;
+	} names[] = {
+		{ "all", "example.org", true },       { "all", "x.example.net", true },
+		{ "all", "bad.example.net", false },  { "all", "example.net", false },
+		{ "all", "evil.test", false },        { "none", "example.org", false },
+		{ "asks", "example.org", false },     { "all", "ssh.example.org", true },
+		{ "all", "evil.example.org", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct arena a = { 0 };
+		struct connect_rules rules;
+		const uint16_t *ports;
+		bool any;
+		size_t n;
+
+		connect_build(&a, w->profile,
+			      agent_alone(&a, profile_agent_find(w->profile, names[i].agent)),
+			      &rules);
+		n = connect_ports(&a, &w->profile->sandbox.named, &ports, &any);
+		tap_ok(t, n == 6 && !any && ports[0] == 22 && ports[5] == 8002, "%zu ports", n);
+		tap_ok(t, connect_may_resolve(&rules, names[i].name, ports, n) == names[i].may,
+		       "%s: %s is %sa name", names[i].agent, names[i].name,
+		       names[i].may ? "" : "no ");
+		arena_free(&a);
+	}
+}
+
+int main(void)
+{
+	struct connect_rules none = { 0 };
+	struct connect_answer got;
+	struct host_target host;
+	struct tap t = { 0 };
+	struct world w;
+
+	world_open(&w);
+	world_parse(&w, text);
+	test_decide(&t, &w);
+	test_names(&t, &w);
+	world_close(&w);
+	(void)!hostpat_target("example.org", &host);
+	connect_decide(&none, &host, &got);
+	tap_int(&t, got.verdict, PROFILE_DENY, "zero allows nothing");
+	return tap_done(&t);
+}
