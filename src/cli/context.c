@@ -218,8 +218,10 @@ static int check_named(const struct cli_source *src, struct err *err)
 	if ((src->profile == NULL) != (src->profile_fd == NULL))
 		return 0;
 	return err_set(err, ERR_USAGE, 0,
-		       src->profile == NULL ? "no profile: give -p FILE (or --profile-fd N)"
-					    : "give -p or --profile-fd, not both");
+		       src->profile == NULL
+			       ? "no profile: give -p PROFILE, a file or a shipped name such as "
+				 "'default' ('agentbox profiles' lists them)"
+			       : "give -p or --profile-fd, not both");
 }
 
 static int load_profile(struct cli_context *c, const struct cli_source *src, struct err *err)

@@ -110,8 +110,8 @@ says "$noenv" "${U[@]}" --env '' -- true
 works "--env" "${U[@]}" --env A -- true
 
 # --- the profile
-says "no profile: give -p FILE (or --profile-fd N)" run -- true
-says "no profile: give -p FILE (or --profile-fd N)" check read_file /x
+says "no profile: give -p PROFILE, a file or a shipped name such as 'default' ('agentbox profiles' lists them)" run -- true
+says "no profile: give -p PROFILE, a file or a shipped name such as 'default' ('agentbox profiles' lists them)" check read_file /x
 says "give -p or --profile-fd, not both" run -p "$P" --profile-fd 0 -- true
 says "--profile-fd '9x' is no open descriptor" check --profile-fd 9x read_file /x
 says "--profile-fd '77' is no open descriptor" check --profile-fd 77 read_file /x
