@@ -24,7 +24,8 @@
 #include "base/macro.h"
 
 #define ROWS_MAX      8
-#define ARGS_MAX      48
+#define ARGS_MAX      3200
+#define MASKS_MAX     1000
 #define ROUNDS_MAX    10000
 #define QUIET_WAIT_MS 2000
 #define JOBS_SECONDS  3
@@ -44,7 +45,7 @@ struct bench {
 	size_t base; /* the row that ratios are taken to */
 	char *dir;
 	const char *agentbox, *bwrap, *profile;
-	long rounds, mounts, roots, jobs;
+	long rounds, mounts, roots, masks, tree, jobs;
 	bool control;
 	long noisy; /* samples taken without a quiet moment before them */
 };
@@ -166,13 +167,78 @@ static void row_add_bwrap(struct bench *b, const char *name)
 	row_add(b, name, 0, argv);
 }
 
-static void row_add_agentbox(struct bench *b, const char *name, double must, const char *profile)
+static void row_add_agentbox_in(struct bench *b, const char *name, double must, const char *profile,
+				const char *ws)
 {
 	const char *argv[] = { b->agentbox, "run",   "--state", format("%s/state", b->dir),
-			       "-p",        profile, "-w",      format("%s/ws", b->dir),
+			       "-p",        profile, "-w",      format("%s/%s", b->dir, ws),
 			       "--",        "true",  NULL };
 
 	row_add(b, name, must, argv);
+}
+
+static void row_add_agentbox(struct bench *b, const char *name, double must, const char *profile)
+{
+	row_add_agentbox_in(b, name, must, profile, "ws");
+}
+
+static void file_make(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0)
+		die(path);
+}
+
+static void subdir_make(const char *path)
+{
+	if (mkdir(path, 0755) < 0)
+		die(path);
+}
+
+/* A directory of names that are hidden by default, against the same files covered by bwrap. */
+static void rows_masks(struct bench *b)
+{
+	const char *argv[ARGS_MAX] = { b->bwrap, "--unshare-all", "--ro-bind", "/",   "/",
+				       "--proc", "/proc",         "--dev",     "/dev" };
+	size_t n = 9;
+
+	subdir_make(format("%s/masks", b->dir));
+	for (long i = 0; i < b->masks; i++) {
+		const char *path = format("%s/masks/.env.%ld", b->dir, i);
+
+		file_make(path, "x\n");
+		argv[n++] = "--ro-bind";
+		argv[n++] = "/dev/null";
+		argv[n++] = path;
+	}
+	argv[n] = "true";
+	b->base = b->n_rows;
+	row_add(b, format("bwrap, %ld masks", b->masks), 0, argv);
+	row_add_agentbox_in(b, format("agentbox run, %ld masks", b->masks), 0.25, b->profile,
+			    "masks");
+}
+
+/* A rule that asks for a walk of so many files, and the same root without it. */
+static void rows_tree(struct bench *b)
+{
+	const char *profile = format("%s/tree.yaml", b->dir);
+
+	subdir_make(format("%s/tree", b->dir));
+	for (long i = 0; i < b->tree; i++) {
+		if (i % 100 == 0)
+			subdir_make(format("%s/tree/%ld", b->dir, i / 100));
+		file_make(format("%s/tree/%ld/%ld", b->dir, i / 100, i), "");
+	}
+	file_make(profile, "params: {workspace: {required: true}}\n"
+			   "sandbox: {roots: [\"${workspace}\"]}\n"
+			   "permissions:\n  agents:\n    me:\n      rules:\n"
+			   "        - {operations: [read], paths: [\"/**/*.key\"], mode: deny, "
+			   "absent: report}\n"
+			   "        - {operations: [read, write], paths: [\"/**\"], mode: allow}\n"
+			   "        - {operations: [execute], commands: [\"*\"], mode: allow}\n");
+	row_add_agentbox_in(b, format("agentbox run, %ld files", b->tree), 0, b->profile, "tree");
+	row_add_agentbox_in(b, "and a glob over them", 0, profile, "tree");
 }
 
 static const char *roots_profile(const struct bench *b)
@@ -210,10 +276,18 @@ static void rows_make(struct bench *b)
 		row_add_bwrap(b, "bwrap again (control)");
 		return;
 	}
-	row_add_agentbox(b, "agentbox run", b->mounts > 0 ? 0.20 : 0.90, b->profile);
+	row_add_agentbox(b, "agentbox run",
+			 b->masks > 0    ? 0
+			 : b->mounts > 0 ? 0.20
+					 : 0.90,
+			 b->profile);
 	if (b->roots > 0)
 		row_add_agentbox(b, format("agentbox run, %ld roots", b->roots), 0,
 				 roots_profile(b));
+	if (b->masks > 0)
+		rows_masks(b);
+	if (b->tree > 0)
+		rows_tree(b);
 }
 
 static void dir_make(struct bench *b)
@@ -397,6 +471,8 @@ static const struct {
 	{ "--rounds", offsetof(struct bench, rounds), ROUNDS_MAX },
 	{ "--mounts", offsetof(struct bench, mounts), 20000 },
 	{ "--roots", offsetof(struct bench, roots), 2000 },
+	{ "--masks", offsetof(struct bench, masks), MASKS_MAX },
+	{ "--tree", offsetof(struct bench, tree), 1000000 },
 	{ "--jobs", offsetof(struct bench, jobs), 256 },
 };
 

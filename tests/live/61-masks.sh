@@ -149,6 +149,47 @@ for name in "${odd[@]}"; do
 done
 rm -rf "$T/odd"
 
+# --- thousands of attempts to move a mask away, from four processes at once
+rules "{operations: [read, write], paths: ['$WS/a/b/c/f'], mode: deny}
+{operations: [write], paths: ['$WS/docs/deep/**'], mode: deny}"
+before=$(tree_of "$WS")
+expect_out "0 0" "2,000 renames each of what is above a mask, while others read and write there" \
+	ab --timeout 100s -- "$PYTHON" -I -c '
+import os
+def attempt(i):
+    moved = leaked = 0
+    for n in range(500):
+        for src, dst in (("a", "aa"), ("a/b", "a/bb"), ("a/b/c", "x%d" % i), ("docs", "d%d" % i)):
+            try:
+                os.rename(src, dst)
+                moved += 1
+                os.rename(dst, src)
+            except OSError:
+                pass
+        for path in ("a/b/c/f", "a/bb/c/f", "aa/b/c/f", "x%d/f" % i):
+            try:
+                leaked += "content" in open(path).read()
+            except OSError:
+                pass
+        try:
+            open("docs/deep/new", "w").close()
+            leaked += 1
+        except OSError:
+            pass
+    return moved, leaked
+ends = []
+for i in range(4):
+    r, w = os.pipe()
+    if os.fork() == 0:
+        os.write(w, b"%d %d" % attempt(i))
+        os._exit(0)
+    os.close(w)
+    ends.append(r)
+got = [[int(v) for v in os.read(r, 64).split()] for r in ends]
+print(*map(sum, zip(*got)))'
+is "$(tree_of "$WS")" "$before" "and the tree is as it was"
+expect_rc 0 "a directory without a mask below can be moved (control)" ab -- sh -c 'mv links l2 && mv l2 links'
+
 # --- many at once, killed at any moment: the tree is what it was
 rules "{operations: [read, write], paths: ['$WS/secret', '$WS/a/b/**'], mode: deny}
 {operations: [read, write], paths: ['$WS/**/*.key'], mode: deny, absent: report}"
