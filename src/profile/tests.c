@@ -53,8 +53,8 @@ static const struct schema_row rows[] = {
 const struct schema_map block_test_map = SCHEMA_MAP("a test", rows);
 
 /* Those of policy/decide.h, and the sandbox's. */
-static const char *const codes[] = { "acl_allow",    "acl_deny", "interrupt",   "protected",
-				     "invalid_path", "identity", "sandbox_deny" };
+static const char *const codes[] = { "acl_allow",    "acl_deny",     "interrupt", "protected",
+				     "invalid_path", "invalid_host", "identity",  "sandbox_deny" };
 
 static int code_read(struct schema_ctx *c, const struct yaml_node *n, const char **ret)
 {
@@ -72,7 +72,7 @@ static int code_read(struct schema_ctx *c, const struct yaml_node *n, const char
 		return schema_fail(c, n, "unknown code '%.80s' (did you mean '%s'?)", *ret, best);
 	return schema_fail(c, n,
 			   "unknown code '%.80s': acl_allow, acl_deny, interrupt, protected, "
-			   "invalid_path, identity or sandbox_deny",
+			   "invalid_path, invalid_host, identity or sandbox_deny",
 			   *ret);
 }
 

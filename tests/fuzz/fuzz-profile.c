@@ -1,15 +1,45 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Any bytes as a profile: an error with a place or a profile, never a crash, and the same
- * answer twice. */
+/* Any bytes as a profile: an error with a place or a profile, never a crash, the same answer twice,
+ * and of a profile a text that means the same. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "profile/profile.h"
+#include "profile/show.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct profile_param params[] = { { "workspace", "/work/space" } };
+
+static void show_again(struct arena *a, const struct profile_source *src, const struct profile *p)
+{
+	struct profile_source bare = *src;
+	struct profile_text text = { .name = "shown", .dir = "/elsewhere" };
+	struct err err = { 0 };
+	STRBUF_AUTO sb = { 0 };
+	const struct profile *q = NULL;
+	struct profile_hashes h[2];
+
+	bare.n_params = 0;
+	if (profile_show(a, p, &sb, &err) != 0)
+		abort();
+	text.text = strbuf_str(&sb);
+	text.len = sb.len;
+	/* What is written out grows: comments, quotes, absolute paths. */
+	if (profile_parse(a, &bare, &text, &q, &err) != 0) {
+		if (sb.len > PROFILE_BYTES_MAX)
+			return;
+		abort();
+	}
+	profile_hash_blocks(p, &h[0]);
+	profile_hash_blocks(q, &h[1]);
+	if (strcmp(h[0].sandbox_sha256, h[1].sandbox_sha256) != 0 ||
+	    strcmp(h[0].permissions_sha256, h[1].permissions_sha256) != 0 ||
+	    p->tests.n != q->tests.n)
+		abort();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -48,6 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			  strcmp(h[0].permissions_sha256, h[1].permissions_sha256) != 0 ||
 			  p[0]->sandbox.scratch_bytes == 0 || p[0]->sandbox.scratch_files == 0))
 		abort();
+	if (r[0] == 0)
+		show_again(&a, &src, p[0]);
 	arena_free(&a);
 	return 0;
 }

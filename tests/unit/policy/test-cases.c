@@ -74,6 +74,7 @@ static const struct {
 	  "allow", "acl_allow" },
 	{ "  network: host\n", "agent: some, action: net_connect, resource: \"example.org:443\"",
 	  "deny", "acl_deny" },
+	{ "", "agent: all, action: net_connect, resource: \"https://x\"", "deny", "invalid_host" },
 	{ "", "agent: all, action: host_run, resource: x", "deny", "acl_deny" },
 };
 
