@@ -225,7 +225,8 @@ def ways_out():
     stubborn = ["sh", "-c", "trap '' TERM HUP INT; " + UP + "while :; do sleep 0.05; done"]
 
     def kill_init(t):
-        os.kill(children(t.pid)[0], signal.SIGKILL)
+        # The one that has the command below it.
+        os.kill(next(p for p in children(t.pid) if children(p)), signal.SIGKILL)
 
     def sends(*sigs):
         def act(t):
