@@ -1,308 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/exitcode.h"
-#include "base/path.h"
-#include "cli/context.h"
-#include "plan/compile.h"
-#include "policy/connect.h"
+#include "cli/check.h"
+
+enum { OPT_BATCH = CLI_OWN };
 
 static const struct cli_option options[] = {
-	{ .id = CLI_PROFILE },      { .id = CLI_PROFILE_FD }, { .id = CLI_AGENT },
-	{ .id = CLI_ON_BEHALF_OF }, { .id = CLI_CONTEXT },    { .id = CLI_WORKSPACE },
-	{ .id = CLI_PARAM },        { .id = CLI_STATE },      { .id = CLI_JSON },
+	{ .id = CLI_PROFILE },
+	{ .id = CLI_PROFILE_FD },
+	{ .id = CLI_AGENT },
+	{ .id = CLI_ON_BEHALF_OF },
+	{ .id = CLI_CONTEXT },
+	{ .id = CLI_WORKSPACE },
+	{ .id = CLI_PARAM },
+	{ .id = CLI_STATE },
+	{ .id = CLI_JSON },
+	{ OPT_BATCH, 0, "batch", CLI_ARG_VALUE, "FILE",
+	  "a decision for each line: principal, action, resource, expected, labels" },
 };
 
-struct check {
-	struct cli_context context;
-	const char *action_word;
-	const char *const *words; /* the resource: a path, or a command and its arguments */
-	size_t n_words;
-	struct decision decision;
-};
-
-static void deny(struct check *c, const char *layer, const char *code, const char *reason)
+static int check_one(struct arena *a, const struct cli_parsed *p, struct check *c, struct err *err)
 {
-	c->decision = (struct decision){ .layer = layer, .code = code, .reason = reason };
-}
+	if (check_decide(a, c, err) != 0)
+		return cli_rc(err);
+	if (c->context.agent == NULL)
+		cli_say("%s", cli_agent_hint(&c->context, cli_value(p, CLI_AGENT)));
+	if (cli_has(p, CLI_JSON)) {
+		JSON_AUTO *o = check_json(c);
 
-/* Is this a file of agentbox itself, under whatever name? */
-static bool is_control_plane(const struct profile *p, const struct view_target *t)
-{
-	struct stat st;
-
-	if (t->object.fd < 0 || fstat(t->object.fd, &st) != 0)
-		return false;
-	for (size_t i = 0; i < p->files.n; i++) {
-		if (p->files.v[i].dev == st.st_dev && p->files.v[i].ino == st.st_ino)
-			return true;
-	}
-	return false;
-}
-
-static bool root_bounds(const struct check *c, const struct view_target *t, bool write)
-{
-	if (t->node == NULL)
-		return false;
-	if (t->node->kind != VIEW_ROOT)
-		return !write && t->node->kind == VIEW_BASE;
-	return !write || c->context.profile->sandbox.roots.v[t->node->root].mode != PROFILE_MODE_RO;
-}
-
-static bool trap_binds(enum policy_trap trap, bool write)
-{
-	return trap == POLICY_TRAP_HIDE || (trap == POLICY_TRAP_FREEZE && write);
-}
-
-/* Would a run cover this? The same guards that the plan is made of: traps, what a trap that is a
- * link leads to, files of agentbox itself. @below: or something in it, which goes with it. */
-static int find_guard(struct arena *a, const struct check *c, const char *path, bool write,
-		      bool below, bool *ret, struct err *err)
-{
-	const struct cli_context *ctx = &c->context;
-	const struct resolve_input in = {
-		.profile = ctx->profile,
-		.agent = ctx->agent,
-		.facts = &ctx->facts,
-		.view = &ctx->view,
-		.access = ctx->access,
-		.no_rules = true,
-	};
-	struct resolved resolved = { 0 };
-	bool found = false;
-	bool in_it = false;
-
-	if (resolve_guards(a, &in, &resolved, err) != 0)
-		return -1;
-	/* Each after its parents: the nearest one speaks, and below a hidden one there is none. */
-	for (size_t i = 0; i < resolved.guards.n; i++) {
-		const struct guard *g = &resolved.guards.v[i];
-
-		if (path_covers(g->at, path))
-			found = g->kind == GUARD_HIDE || (g->kind == GUARD_FREEZE && write);
-		in_it = in_it || (below && path_covers(path, g->at));
-	}
-	*ret = *ret || found || in_it;
-	return 0;
-}
-
-/* Policy on the canonical path, then the sandbox's own bounds. */
-static int check_path(struct arena *a, struct check *c, enum action action, struct err *err)
-{
-	const char *path = c->words[0];
-	struct request rq = { .action = action, .kind = REQUEST_PATH, .path = path };
-	bool write = action_operation(action) == OPERATION_WRITE;
-	struct view_target t = { .object = { .fd = -1 } };
-	enum view_result r = VIEW_OUTSIDE;
-	bool inside;
-
-	rq.path_invalid = !path_is_canonical(path);
-	if (!rq.path_invalid) {
-		r = view_resolve(a, &c->context.view, path, &t);
-		rq.control_plane =
-			is_control_plane(c->context.profile, &t) ||
-			trap_binds(policy_trap(&c->context.profile->sandbox, path), write);
-	}
-	inside = r == VIEW_FOUND || r == VIEW_ABSENT;
-	/* Where the links lead is what is judged; what cannot be followed is judged by its text,
-	 * and then lies outside. */
-	if (inside)
-		rq.path = t.path;
-	/* What is not known to be a plain file may hold more than itself. */
-	rq.path_below = action == ACTION_DELETE && !(r == VIEW_FOUND && S_ISREG(t.object.mode));
-	if (inside && find_guard(a, c, t.path, write, rq.path_below, &rq.control_plane, err) != 0) {
-		view_target_close(&t);
-		return -1;
-	}
-	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
-	if (c->decision.verdict == PROFILE_ALLOW && (!inside || !root_bounds(c, &t, write)))
-		deny(c, "sandbox", "sandbox_deny", "outside what the sandbox grants");
-	view_target_close(&t);
-	return 0;
-}
-
-static int check_command(struct arena *a, struct check *c, char *const *environ_in, struct err *err)
-{
-	struct cli_context *ctx = &c->context;
-	char **argv = arena_array(a, c->n_words + 1, sizeof(char *));
-	const struct plan_request env = { .profile = ctx->profile,
-					  .facts = &ctx->facts,
-					  .environ = environ_in };
-	struct resolve_input ri = {
-		.profile = ctx->profile,
-		.agent = ctx->agent,
-		.facts = &ctx->facts,
-		.view = &ctx->view,
-		.access = ctx->access,
-		.argv = argv,
-		.path_env = plan_env_search(a, &env),
-		.workdir = ctx->profile->sandbox.workdir,
-	};
-	struct resolved resolved = { 0 };
-	struct request_command command = { .argv = argv };
-	struct request rq = { .action = ACTION_RUN_COMMAND,
-			      .kind = REQUEST_COMMAND,
-			      .command = &command };
-	struct err outside = { 0 };
-
-	for (size_t i = 0; i < c->n_words; i++)
-		argv[i] = arena_strdup(a, c->words[i]);
-	if (resolve_command(a, &ri, &resolved, &outside) != 0 && outside.code != ERR_OUTSIDE) {
-		*err = outside;
-		return -1;
-	}
-	command.file = resolved.file;
-	command.pattern_files = resolved.pattern_files;
-	command.n_pattern_files = resolved.n_pattern_files;
-	policy_decide(ctx->profile, ctx->agent, &rq, &c->decision);
-	if (c->decision.verdict == PROFILE_ALLOW && outside.set)
-		deny(c, "sandbox", "sandbox_deny",
-		     resolved.unlisted ? "none of the sandbox's commands"
-				       : "outside what the sandbox grants");
-	return 0;
-}
-
-/* What the relay of a run would say; where the name leads is not looked up. */
-static void check_named(struct check *c, const struct host_target *t)
-{
-	struct connect_rules rules;
-	struct connect_answer answer;
-
-	connect_build(c->context.arena, c->context.profile, c->context.agent, &rules);
-	connect_decide(&rules, t, &answer);
-	if (answer.verdict != PROFILE_ALLOW && answer.layer == 0)
-		deny(c, "sandbox", "sandbox_deny", "not among the sandbox's hosts");
-}
-
-static void check_host(struct check *c)
-{
-	struct host_target target;
-	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST, .host = &target };
-	const char *why = hostpat_target(c->words[0], &target);
-
-	if (why != NULL) {
-		deny(c, "policy", "invalid_host", why);
-		return;
-	}
-	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
-	if (c->decision.verdict != PROFILE_ALLOW)
-		return;
-	switch (c->context.profile->sandbox.network) {
-	case PROFILE_NETWORK_HOST:
-		break;
-	case PROFILE_NETWORK_NAMED:
-		check_named(c, &target);
-		break;
-	case PROFILE_NETWORK_NONE:
-		deny(c, "sandbox", "sandbox_deny", "the sandbox has no network");
-		break;
-	}
-}
-
-static int check_decide(struct arena *a, struct check *c, struct err *err)
-{
-	enum action action;
-
-	if (c->context.agent == NULL) {
-		c->decision = c->context.identity;
-		return 0;
-	}
-	if (!action_from_name(c->action_word, &action)) {
-		deny(c, "policy", "acl_deny", "unknown action");
-		return 0;
-	}
-	if (cli_context_facts(&c->context, action != ACTION_RUN_COMMAND, err) != 0)
-		return -1;
-	switch (action_operation(action)) {
-	case OPERATION_READ:
-	case OPERATION_WRITE:
-		return check_path(a, c, action, err);
-	case OPERATION_EXECUTE:
-		return check_command(a, c, environ, err);
-	case OPERATION_CONNECT:
-		check_host(c);
-		return 0;
-	case OPERATION_HOST:
-	case OPERATION_MAX:
-		break;
-	}
-	deny(c, "policy", "acl_deny", "no matching rule");
-	return 0;
-}
-
-static const char *const verdicts[] = {
-	[PROFILE_DENY] = "deny", [PROFILE_INTERRUPT] = "interrupt", [PROFILE_ALLOW] = "allow"
-};
-
-static int check_rc(const struct decision *d)
-{
-	if (d->verdict == PROFILE_ALLOW)
-		return 0;
-	if (d->verdict == PROFILE_INTERRUPT)
-		return EXITCODE_WAITING;
-	return strcmp(d->layer, "sandbox") == 0 ? EXITCODE_OUTSIDE : EXITCODE_DENIED;
-}
-
-static json_t *check_json(const struct check *c, const char *principal)
-{
-	const struct agent_asked *asked = &c->context.asked;
-	json_t *o = json_object();
-	json_t *resource = json_array();
-	json_t *chain = json_array();
-	json_t *labels = json_object();
-
-	for (size_t i = 0; i < asked->n_context; i++)
-		json_put(labels, asked->context[i].key, json_text(asked->context[i].value));
-	for (size_t i = 0; i < asked->n_on_behalf; i++)
-		(void)json_array_append_new(chain, json_text(asked->on_behalf[i]));
-
-	for (size_t i = 0; i < c->n_words; i++)
-		(void)json_array_append_new(resource, json_text(c->words[i]));
-	if (principal != NULL)
-		(void)json_array_append_new(chain, json_text(principal));
-	json_put(o, "principal", json_text(principal));
-	json_put(o, "action", json_text(c->action_word));
-	if (c->n_words == 1) {
-		json_put(o, "resource", json_text(c->words[0]));
-		json_decref(resource);
+		(void)cli_print_json(STDOUT_FILENO, o);
 	} else {
-		json_put(o, "resource", resource);
+		(void)printf("%s: %s\n", check_verdict(c->decision.verdict), c->decision.reason);
 	}
-	json_put(o, "context", labels);
-	json_put(o, "delegation", chain);
-	json_put(o, "decision", json_text(verdicts[c->decision.verdict]));
-	json_put(o, "layer", json_text(c->decision.layer));
-	json_put(o, "code", json_text(c->decision.code));
-	json_put(o, "reason", json_text(c->decision.reason));
-	return o;
-}
-
-static void print_json(const struct check *c, const char *principal)
-{
-	JSON_AUTO *o = check_json(c, principal);
-
-	(void)cli_print_json(STDOUT_FILENO, o);
+	return check_rc(&c->decision);
 }
 
 static int check_run(struct arena *a, const struct cli_parsed *p, struct check *c, struct err *err)
 {
 	struct cli_source src = cli_source_of(p);
-	const char *principal;
+	const char *batch = cli_value(p, OPT_BATCH);
 
 	src.state_optional = true;
-	if (cli_context_load(&c->context, &src, err) != 0 || check_decide(a, c, err) != 0)
+	if (cli_context_load(&c->context, &src, err) != 0)
 		return cli_rc(err);
-	if (c->context.agent == NULL)
-		cli_say("%s", cli_agent_hint(&c->context, src.agent));
-	principal = c->context.agent != NULL ? c->context.agent->id : src.agent;
-	if (cli_has(p, CLI_JSON))
-		print_json(c, principal);
-	else
-		(void)printf("%s: %s\n", verdicts[c->decision.verdict], c->decision.reason);
-	return check_rc(&c->decision);
+	return batch != NULL ? check_batch(a, p, batch, c, err) : check_one(a, p, c, err);
 }
 
 /* The resource of run_command is a command line: its words follow, after "--" or not. */
@@ -323,6 +67,29 @@ static const char *word_at(size_t i)
 	return i < ACTION_MAX ? action_name((enum action)i) : NULL;
 }
 
+static int check_usage(struct arena *a, const struct cli_parsed *p, struct check *c,
+		       struct err *err)
+{
+	bool batch = cli_has(p, OPT_BATCH);
+
+	if (batch && (p->words.n > 0 || p->rest != NULL))
+		return err_set(err, ERR_USAGE, 0, "give --batch FILE or one action, not both");
+	if (batch)
+		return 0;
+	if (p->words.n > 0)
+		collect_words(a, p, c);
+	if (p->words.n == 0 || c->n_words == 0)
+		return err_set(
+			err, ERR_USAGE, 0,
+			"check needs an action and a resource, as in: agentbox check -p FILE "
+			"read_file /workspace/notes.txt");
+	c->action_word = p->words.v[0];
+	if (c->n_words > 1 && strcmp(c->action_word, action_name(ACTION_RUN_COMMAND)) != 0)
+		return err_set(err, ERR_USAGE, 0, "one resource for '%s', not %zu", c->action_word,
+			       c->n_words);
+	return 0;
+}
+
 static int command_check(struct arena *a, int argc, char **argv, struct err *err)
 {
 	struct cli_parsed p;
@@ -337,20 +104,8 @@ static int command_check(struct arena *a, int argc, char **argv, struct err *err
 		cli_print_help(&cmd_check);
 		return 0;
 	}
-	if (p.words.n > 0)
-		collect_words(a, &p, &c);
-	if (p.words.n == 0 || c.n_words == 0) {
-		(void)err_set(err, ERR_USAGE, 0,
-			      "check needs an action and a resource, as in: agentbox check -p FILE "
-			      "read_file /workspace/notes.txt");
+	if (check_usage(a, &p, &c, err) != 0)
 		return EXITCODE_FAILED;
-	}
-	c.action_word = p.words.v[0];
-	if (c.n_words > 1 && strcmp(c.action_word, action_name(ACTION_RUN_COMMAND)) != 0) {
-		(void)err_set(err, ERR_USAGE, 0, "one resource for '%s', not %zu", c.action_word,
-			      c.n_words);
-		return EXITCODE_FAILED;
-	}
 	rc = check_run(a, &p, &c, err);
 	cli_context_close(&c.context);
 	return rc;
@@ -358,7 +113,7 @@ static int command_check(struct arena *a, int argc, char **argv, struct err *err
 
 const struct cli_command cmd_check = {
 	.name = "check",
-	.synopsis = "-p FILE [-a ID] ACTION RESOURCE...",
+	.synopsis = "-p FILE [-a ID] ACTION RESOURCE... | --batch FILE",
 	.summary = "one decision, without a request: 0 allow, 120 deny, 121 outside, 122 interrupt",
 	.options = options,
 	.n_options = ARRAY_SIZE(options),

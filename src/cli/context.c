@@ -89,8 +89,8 @@ static int collect_params(struct cli_context *c, const struct cli_source *src,
 	return 0;
 }
 
-static int label_add(struct cli_context *c, const char *text, struct profile_label *labels,
-		     size_t *n, struct err *err)
+int cli_label_add(struct cli_context *c, const char *text, struct profile_label *labels, size_t *n,
+		  struct err *err)
 {
 	const profile_names *keys = &c->profile->permissions.context;
 	size_t len = strcspn(text, "=");
@@ -137,7 +137,7 @@ static int collect_asked(struct cli_context *c, const struct cli_source *src, st
 		if (g->id == CLI_ON_BEHALF_OF)
 			chain[asked->n_on_behalf++] = g->value;
 		if (g->id == CLI_CONTEXT &&
-		    label_add(c, g->value, labels, &asked->n_context, err) != 0)
+		    cli_label_add(c, g->value, labels, &asked->n_context, err) != 0)
 			return -1;
 	}
 	return 0;
@@ -361,15 +361,21 @@ int cli_context_gather(struct cli_context *c, bool all_roots, struct err *err)
 		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
 		.profiles_dir = AGENTBOX_PROFILES_DIR,
 	};
-	struct tree_access *seen;
 
 	c->input = in;
 	if (facts_gather(c->arena, &c->input, &c->facts, err) != 0)
 		return facts_failed(err);
 	if (c->self_at != NULL && show_self(c, err) != 0)
 		return -1;
+	cli_context_view(c, all_roots);
+	return 0;
+}
+
+void cli_context_view(struct cli_context *c, bool all_roots)
+{
+	struct tree_access *seen = arena_array(c->arena, c->facts.roots.n, sizeof(*seen));
+
 	c->access = arena_array(c->arena, c->facts.roots.n, sizeof(*c->access));
-	seen = arena_array(c->arena, c->facts.roots.n, sizeof(*seen));
 	for (size_t i = 0; i < c->facts.roots.n; i++) {
 		const struct facts_root *r = &c->facts.roots.v[i];
 
@@ -379,7 +385,6 @@ int cli_context_gather(struct cli_context *c, bool all_roots, struct err *err)
 		seen[i] = all_roots ? (struct tree_access){ .read = true } : c->access[i];
 	}
 	view_build(c->arena, &c->facts, seen, &c->view);
-	return 0;
 }
 
 int cli_context_judge(const struct cli_context *c, struct err *err)

@@ -51,10 +51,15 @@ MUST_CHECK int cli_context_profile(struct cli_context *c, const struct cli_sourc
 const char *cli_agent_hint(const struct cli_context *c, const char *given);
 /* cli_context_parse() - the same from the text of a profile of ours: the caller, no state. */
 MUST_CHECK int cli_context_parse(struct cli_context *c, const char *text, struct err *err);
+/* cli_label_add() - KEY=VALUE of --context, whose key the profile declares, as one more label. */
+MUST_CHECK int cli_label_add(struct cli_context *c, const char *text, struct profile_label *labels,
+			     size_t *n, struct err *err);
 /* cli_context_gather() - the host, and the view of what @all_roots or the agent's rights grant. */
 MUST_CHECK int cli_context_gather(struct cli_context *c, bool all_roots, struct err *err);
+/* cli_context_view() - the view alone, of what was gathered, for another agent. */
+void cli_context_view(struct cli_context *c, bool all_roots);
 /* cli_context_judge() - whether the roots that were gathered may be granted. */
 MUST_CHECK int cli_context_judge(const struct cli_context *c, struct err *err);
-/* cli_context_facts() - the two together. */
+/* cli_context_facts() - gather and judge. */
 MUST_CHECK int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err);
 void cli_context_close(struct cli_context *c);

@@ -170,7 +170,7 @@ has() { # COMMAND OPTION...: what callers rely on; more may come
 }
 has run profile profile-fd agent on-behalf-of context workspace param interactive command workdir env timeout \
 	json status-fd state expect-sha256 die-with-parent dry-run quiet
-has check profile profile-fd agent on-behalf-of context workspace param state json
+has check profile profile-fd agent on-behalf-of context workspace param state json batch
 has audit head state
 expect_rc 0 "--help" "$AGENTBOX" --help
 for v in run check audit; do

@@ -3,6 +3,9 @@
 # Rules: globs, and the five-rule policy whose catch-all must leave no dot path open. What nothing
 # backs for programs is answered by check and refused by run, beside the same profile without it.
 . "${0%/*}/lib.sh"
+live_setup() { # SOURCE
+	cp -r "$1/tests/table" "$LIVE/table"
+}
 as_callers
 for d in workspace/src workspace/.git reports; do
 	mkdir -p "$T/d/$d"
@@ -14,35 +17,28 @@ c() {
 	"$AGENTBOX" check -p "$P" "$@"
 }
 
-# --- five rules (R020), in the words of the tool they come from
-profile five <<YAML
-sandbox:
-  roots:
-    - {path: "$T/d/workspace", at: /workspace, mode: rw}
-    - {path: "$T/d/reports", at: /reports, mode: rw}
-  protect: {except: [.env]}
-permissions:
-  agents:
-    a:
-      rules:
-        - {operations: [read, write], paths: ["/workspace/.env", "/secrets/**"], mode: deny}
-        - {operations: [write], paths: ["/reports/**"], mode: interrupt}
-        - {operations: [read], paths: ["/workspace/**", "/reports/**"], mode: allow}
-        - {operations: [write], paths: ["/workspace/**"], mode: allow}
-        - {operations: [read, write], paths: ["/**"], mode: deny}
-YAML
-expect_rc 0 "five rules: reading the workspace" c read_file /workspace/notes.txt
-expect_rc 0 "writing there" c write_file /workspace/new.txt
-expect_rc 120 "its .env is not read" c read_file /workspace/.env
-expect_rc 120 "nor written" c write_file /workspace/.env
-expect_rc 0 "reading a report" c read_file /reports/q3.md
-expect_rc 122 "writing one waits for a person" c write_file /reports/q3.md
-expect_rc 120 "a secret" c read_file /secrets/key
-expect_rc 120 "a hidden secret" c read_file /secrets/.token
-expect_rc 120 "a key elsewhere" c read_file /root/.ssh/id_rsa
-expect_rc 120 "a dot file elsewhere" c write_file /outside/.bashrc
-expect_rc 120 "a git hook, which is protected" c write_file /workspace/.git/hooks/pre-commit
-expect_rc 0 "a dot file in the workspace (control)" c read_file /workspace/src/.env
+# --- five rules (R020): a table of requests, through check --batch
+profile five <"$LIVE/profiles/ordered-rules.yaml"
+expect_rc 0 "the five rules give each documented answer" \
+	c -w "$T/d" --batch "$LIVE/table/ordered-rules.tsv"
+is "$(grep -c . "$T/out")" "$(grep -c '^[^#]' "$LIVE/table/ordered-rules.tsv")" "a line for each"
+like "$(cat "$T/out")" $'interrupt\tinterrupt\ta\twrite_file\t/reports/q3.md' "decision, code, request"
+sed 's/interrupt$/allow/' "$LIVE/table/ordered-rules.tsv" >"$T/wrong.tsv"
+expect_rc 1 "a table that expects otherwise does not hold" c -w "$T/d" --batch "$T/wrong.tsv"
+like "$(cat "$T/err")" "wrong.tsv:6: got interrupt \(interrupt\), expected allow" "which is said with its line"
+printf 'a\tread_file\t/workspace/x\na\twrite_file\t/reports/x\n' >"$T/plain.tsv"
+expect_rc 122 "without expectations the strictest answer" c -w "$T/d" --batch "$T/plain.tsv"
+expect_rc 0 "from standard input" c -w "$T/d" --batch - <<<$'a\tread_file\t/workspace/x'
+"$AGENTBOX" check -p "$P" -w "$T/d" --json --batch "$T/plain.tsv" | sed -n 2p >"$T/j"
+json_is "$T/j" '(o["line"] == 2 and o["expected"] is None and o["decision"] == "interrupt" and
+	o["principal"] == "a" and o["resource"] == "/reports/x")' "one object for each line"
+for bad in $'a\tread_file' $'a\tread_file\t/x\tmaybe' $'a\tread_file\t/x\tdeny\tno=1' \
+	$'a\tread_file\t/x\tdeny\t\tx' $'a\trun_command\t  '; do
+	expect_rc 125 "a line that cannot be read" c -w "$T/d" --batch - <<<"$bad"
+	like "$(cat "$T/err")" "stdin:1:1: " "with its place"
+done
+expect_rc 125 "a table that is not there" c -w "$T/d" --batch "$T/none"
+expect_rc 125 "a table and a request" c -w "$T/d" --batch "$T/plain.tsv" read_file /x
 
 # --- globs (R022), R023 is in the table of broken profiles
 profile globs <<YAML
@@ -158,6 +154,11 @@ expect_rc 120 "the environment names nobody (R014)" env AGENTBOX_AGENT=alice "$A
 	--context env=dev read_file /x >"$T/j"
 json_is "$T/j" '(o["delegation"] == ["bob", "worker/17", "alice"] and o["principal"] == "alice" and
 	o["context"] == {"env": "dev"})' "the chain and the labels in the answer (R013)"
+printf '%s\t%s\t%s\t%s\t%s\n' alice read_file /r/f allow '' bob,alice read_file /r/f deny '' \
+	worker/17 read_file /p/17/n allow '' worker/17,worker/18 read_file /p/17/n deny '' \
+	eve,alice read_file /w/f deny '' dev read_file /w/f allow env=dev dev read_file /w/f deny '' \
+	bob run_command 'cat /w/f' allow '' bob run_command 'id -u' deny '' >"$T/who.tsv"
+expect_rc 0 "chains, instances and labels in a table" c --batch "$T/who.tsv"
 ab -a alice --on-behalf-of bob --context env=dev -- cat /w/f >"$T/out"
 is "$(cat "$T/out")" w "a run on behalf of another"
 tail -n 3 "$STATE/audit.jsonl" >"$T/tail"

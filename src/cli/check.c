@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cli/check.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/exitcode.h"
+#include "base/path.h"
+#include "plan/compile.h"
+#include "policy/connect.h"
+
+static void deny(struct check *c, const char *layer, const char *code, const char *reason)
+{
+	c->decision = (struct decision){ .layer = layer, .code = code, .reason = reason };
+}
+
+/* Is this a file of agentbox itself, under whatever name? */
+static bool is_control_plane(const struct profile *p, const struct view_target *t)
+{
+	struct stat st;
+
+	if (t->object.fd < 0 || fstat(t->object.fd, &st) != 0)
+		return false;
+	for (size_t i = 0; i < p->files.n; i++) {
+		if (p->files.v[i].dev == st.st_dev && p->files.v[i].ino == st.st_ino)
+			return true;
+	}
+	return false;
+}
+
+static bool root_bounds(const struct check *c, const struct view_target *t, bool write)
+{
+	if (t->node == NULL)
+		return false;
+	if (t->node->kind != VIEW_ROOT)
+		return !write && t->node->kind == VIEW_BASE;
+	return !write || c->context.profile->sandbox.roots.v[t->node->root].mode != PROFILE_MODE_RO;
+}
+
+static bool trap_binds(enum policy_trap trap, bool write)
+{
+	return trap == POLICY_TRAP_HIDE || (trap == POLICY_TRAP_FREEZE && write);
+}
+
+/* Would a run cover this? The same guards that the plan is made of: traps, what a trap that is a
+ * link leads to, files of agentbox itself. @below: or something in it, which goes with it. */
+static int find_guard(struct arena *a, const struct check *c, const char *path, bool write,
+		      bool below, bool *ret, struct err *err)
+{
+	const struct cli_context *ctx = &c->context;
+	const struct resolve_input in = {
+		.profile = ctx->profile,
+		.agent = ctx->agent,
+		.facts = &ctx->facts,
+		.view = &ctx->view,
+		.access = ctx->access,
+		.no_rules = true,
+	};
+	struct resolved resolved = { 0 };
+	bool found = false;
+	bool in_it = false;
+
+	if (resolve_guards(a, &in, &resolved, err) != 0)
+		return -1;
+	/* Each after its parents: the nearest one speaks, and below a hidden one there is none. */
+	for (size_t i = 0; i < resolved.guards.n; i++) {
+		const struct guard *g = &resolved.guards.v[i];
+
+		if (path_covers(g->at, path))
+			found = g->kind == GUARD_HIDE || (g->kind == GUARD_FREEZE && write);
+		in_it = in_it || (below && path_covers(path, g->at) &&
+				  (g->kind == GUARD_HIDE || g->kind == GUARD_FREEZE));
+	}
+	*ret = *ret || found || in_it;
+	return 0;
+}
+
+/* Policy on the canonical path, then the sandbox's own bounds. */
+static int check_path(struct arena *a, struct check *c, enum action action, struct err *err)
+{
+	const char *path = c->words[0];
+	struct request rq = { .action = action, .kind = REQUEST_PATH, .path = path };
+	bool write = action_operation(action) == OPERATION_WRITE;
+	struct view_target t = { .object = { .fd = -1 } };
+	enum view_result r = VIEW_OUTSIDE;
+	bool inside;
+
+	rq.path_invalid = !path_is_canonical(path);
+	if (!rq.path_invalid) {
+		r = view_resolve(a, &c->context.view, path, &t);
+		rq.control_plane =
+			is_control_plane(c->context.profile, &t) ||
+			trap_binds(policy_trap(&c->context.profile->sandbox, path), write);
+	}
+	inside = r == VIEW_FOUND || r == VIEW_ABSENT;
+	/* Where the links lead is what is judged; what cannot be followed is judged by its text,
+	 * and then lies outside. */
+	if (inside)
+		rq.path = t.path;
+	/* What is not known to be a plain file may hold more than itself. */
+	rq.path_below = action == ACTION_DELETE && !(r == VIEW_FOUND && S_ISREG(t.object.mode));
+	if (inside && find_guard(a, c, t.path, write, rq.path_below, &rq.control_plane, err) != 0) {
+		view_target_close(&t);
+		return -1;
+	}
+	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
+	if (c->decision.verdict == PROFILE_ALLOW && (!inside || !root_bounds(c, &t, write)))
+		deny(c, "sandbox", "sandbox_deny", "outside what the sandbox grants");
+	view_target_close(&t);
+	return 0;
+}
+
+static int check_command(struct arena *a, struct check *c, char *const *environ_in, struct err *err)
+{
+	struct cli_context *ctx = &c->context;
+	char **argv = arena_array(a, c->n_words + 1, sizeof(char *));
+	const struct plan_request env = { .profile = ctx->profile,
+					  .facts = &ctx->facts,
+					  .environ = environ_in };
+	struct resolve_input ri = {
+		.profile = ctx->profile,
+		.agent = ctx->agent,
+		.facts = &ctx->facts,
+		.view = &ctx->view,
+		.access = ctx->access,
+		.argv = argv,
+		.path_env = plan_env_search(a, &env),
+		.workdir = ctx->profile->sandbox.workdir,
+	};
+	struct resolved resolved = { 0 };
+	struct request_command command = { .argv = argv };
+	struct request rq = { .action = ACTION_RUN_COMMAND,
+			      .kind = REQUEST_COMMAND,
+			      .command = &command };
+	struct err outside = { 0 };
+
+	for (size_t i = 0; i < c->n_words; i++)
+		argv[i] = arena_strdup(a, c->words[i]);
+	if (resolve_command(a, &ri, &resolved, &outside) != 0 && outside.code != ERR_OUTSIDE) {
+		*err = outside;
+		return -1;
+	}
+	command.file = resolved.file;
+	command.pattern_files = resolved.pattern_files;
+	command.n_pattern_files = resolved.n_pattern_files;
+	policy_decide(ctx->profile, ctx->agent, &rq, &c->decision);
+	if (c->decision.verdict == PROFILE_ALLOW && outside.set)
+		deny(c, "sandbox", "sandbox_deny",
+		     resolved.unlisted ? "none of the sandbox's commands"
+				       : "outside what the sandbox grants");
+	return 0;
+}
+
+/* What the relay of a run would say; where the name leads is not looked up. */
+static void check_named(struct check *c, const struct host_target *t)
+{
+	struct connect_rules rules;
+	struct connect_answer answer;
+
+	connect_build(c->context.arena, c->context.profile, c->context.agent, &rules);
+	connect_decide(&rules, t, &answer);
+	if (answer.verdict != PROFILE_ALLOW && answer.layer == 0)
+		deny(c, "sandbox", "sandbox_deny", "not among the sandbox's hosts");
+}
+
+static void check_host(struct check *c)
+{
+	struct host_target target;
+	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST, .host = &target };
+	const char *why = hostpat_target(c->words[0], &target);
+
+	if (why != NULL) {
+		deny(c, "policy", "invalid_host", why);
+		return;
+	}
+	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
+	if (c->decision.verdict != PROFILE_ALLOW)
+		return;
+	switch (c->context.profile->sandbox.network) {
+	case PROFILE_NETWORK_HOST:
+		break;
+	case PROFILE_NETWORK_NAMED:
+		check_named(c, &target);
+		break;
+	case PROFILE_NETWORK_NONE:
+		deny(c, "sandbox", "sandbox_deny", "the sandbox has no network");
+		break;
+	}
+}
+
+int check_decide(struct arena *a, struct check *c, struct err *err)
+{
+	enum action action;
+	bool all;
+
+	if (c->context.agent == NULL) {
+		c->decision = c->context.identity;
+		return 0;
+	}
+	if (!action_from_name(c->action_word, &action)) {
+		deny(c, "policy", "acl_deny", "unknown action");
+		return 0;
+	}
+	all = action != ACTION_RUN_COMMAND;
+	if (c->gathered)
+		cli_context_view(&c->context, all);
+	else if (cli_context_facts(&c->context, all, err) != 0)
+		return -1;
+	c->gathered = true;
+	switch (action_operation(action)) {
+	case OPERATION_READ:
+	case OPERATION_WRITE:
+		return check_path(a, c, action, err);
+	case OPERATION_EXECUTE:
+		return check_command(a, c, environ, err);
+	case OPERATION_CONNECT:
+		check_host(c);
+		return 0;
+	case OPERATION_HOST:
+	case OPERATION_MAX:
+		break;
+	}
+	deny(c, "policy", "acl_deny", "no matching rule");
+	return 0;
+}
+
+const char *check_verdict(enum profile_verdict v)
+{
+	static const char *const words[] = { [PROFILE_DENY] = "deny",
+					     [PROFILE_INTERRUPT] = "interrupt",
+					     [PROFILE_ALLOW] = "allow" };
+
+	return words[v];
+}
+
+int check_rc(const struct decision *d)
+{
+	if (d->verdict == PROFILE_ALLOW)
+		return 0;
+	if (d->verdict == PROFILE_INTERRUPT)
+		return EXITCODE_WAITING;
+	return strcmp(d->layer, "sandbox") == 0 ? EXITCODE_OUTSIDE : EXITCODE_DENIED;
+}
+
+const char *check_principal(const struct check *c)
+{
+	return c->context.agent != NULL ? c->context.agent->id : c->context.asked.id;
+}
+
+json_t *check_json(const struct check *c)
+{
+	const char *principal = check_principal(c);
+	const struct agent_asked *asked = &c->context.asked;
+	json_t *o = json_object();
+	json_t *resource = json_array();
+	json_t *chain = json_array();
+	json_t *labels = json_object();
+
+	for (size_t i = 0; i < asked->n_context; i++)
+		json_put(labels, asked->context[i].key, json_text(asked->context[i].value));
+	for (size_t i = 0; i < asked->n_on_behalf; i++)
+		(void)json_array_append_new(chain, json_text(asked->on_behalf[i]));
+	for (size_t i = 0; i < c->n_words; i++)
+		(void)json_array_append_new(resource, json_text(c->words[i]));
+	if (principal != NULL)
+		(void)json_array_append_new(chain, json_text(principal));
+	json_put(o, "principal", json_text(principal));
+	json_put(o, "action", json_text(c->action_word));
+	if (c->n_words == 1) {
+		json_put(o, "resource", json_text(c->words[0]));
+		json_decref(resource);
+	} else {
+		json_put(o, "resource", resource);
+	}
+	json_put(o, "context", labels);
+	json_put(o, "delegation", chain);
+	json_put(o, "decision", json_text(check_verdict(c->decision.verdict)));
+	json_put(o, "layer", json_text(c->decision.layer));
+	json_put(o, "code", json_text(c->decision.code));
+	json_put(o, "reason", json_text(c->decision.reason));
+	return o;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* check - one decision for one resource, as a run would take it: policy, then the sandbox's own
+ * bounds. Nothing runs and nothing is recorded. */
+#pragma once
+
+#include "cli/context.h"
+
+struct check {
+	struct cli_context context;
+	bool gathered; /* the facts: once for however many decisions */
+	const char *action_word;
+	const char *const *words; /* the resource: a path, or a command and its arguments */
+	size_t n_words;
+	struct decision decision;
+};
+
+/* check_decide() - by context.agent, or the denial in context.identity. */
+MUST_CHECK int check_decide(struct arena *a, struct check *c, struct err *err);
+/* check_rc() - 0, 120, 121 or 122. */
+int check_rc(const struct decision *d);
+const char *check_verdict(enum profile_verdict v);
+/* check_principal() - who asks, as given; or NULL. */
+const char *check_principal(const struct check *c);
+/* check_json() - new reference. */
+json_t *check_json(const struct check *c);
+
+/* check_batch() - a decision for each line of a file ("-": standard input) of columns with a tab
+ * between: principal, action, resource, what is expected, labels. Returns the exit status. */
+int check_batch(struct arena *a, const struct cli_parsed *p, const char *file, struct check *c,
+		struct err *err);
