@@ -63,16 +63,25 @@ if [ "$got" = "ok queue=x" ]; then
 else
 	note "this kernel lets nobody push input: $got"
 fi
-for fd in 0 1 2; do
-	like "$(pty_of "$AGENTBOX" run --state "$STATE" -p "$P" -i -- "$PROBE" tiocsti $fd)" '^E[A-Z]+ queue=$' "E1: inside, not by descriptor $fd"
+# With pipes inside, and with a terminal of the sandbox's own.
+for mode in --no-tty -t; do
+	in_pty() {
+		pty_of "$AGENTBOX" run --state "$STATE" -p "$P" -i "$mode" -- "$PROBE" "$@"
+	}
+	for fd in 0 1 2; do
+		like "$(in_pty tiocsti $fd)" '^E[A-Z]+ queue=$' "E1: inside, $mode, not by descriptor $fd"
+	done
+	is "$(in_pty call getpid)" "ok queue=" "E1: and it runs there (control)"
+	for r in 0x5412 0x100005412 0x541c 0x80000000541c; do
+		unlike "$(pty_of "$PROBE" call ioctl 0 $r 0)" '^(EPERM|ENOSYS)' "E2: outside, the kernel answers ioctl $r (control)"
+		is "$(in_pty call ioctl 0 $r 0)" "EPERM queue=" "E2: inside, $mode, ioctl $r"
+	done
 done
-is "$(pty_of "$AGENTBOX" run --state "$STATE" -p "$P" -i -- "$PROBE" call getpid)" "ok queue=" "E1: and it runs there (control)"
-for r in 0x5412 0x100005412 0x541c 0x80000000541c; do
-	unlike "$(pty_of "$PROBE" call ioctl 0 $r 0)" '^(EPERM|ENOSYS)' "E2: outside, the kernel answers ioctl $r (control)"
-	is "$(pty_of "$AGENTBOX" run --state "$STATE" -p "$P" -i -- "$PROBE" call ioctl 0 $r 0)" "EPERM queue=" "E2: inside, ioctl $r"
-done
-is "$(pty_of sh -c '"$0" read /dev/tty </dev/null & sleep 0.3; kill $! 2>/dev/null; "$0" open-path /dev/tty' "$PROBE")" "ok queue=" "E1: outside, /dev/tty (control)"
-like "$(pty_of "$AGENTBOX" run --state "$STATE" -p "$P" -i -- "$PROBE" read /dev/tty)" '^(ENOENT|ENXIO|EACCES) ' "E1: no terminal by its name"
+is "$(pty_of "$PROBE" open-write /dev/tty)" "ok queue=" "E1: outside, /dev/tty (control)"
+mode=-t
+is "$(in_pty open-write /dev/tty)" "ok queue=" "E1: inside, -t, it is the sandbox's own"
+mode=--no-tty
+like "$(in_pty open-write /dev/tty)" '^(ENOENT|ENXIO|EACCES) ' "E1: inside, --no-tty, no terminal by its name"
 
 # --- E3: namespaces inside
 if unshare -rm true 2>/dev/null; then
