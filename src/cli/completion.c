@@ -14,6 +14,9 @@ static const struct kind {
 	const char *bash, *zsh, *fish;
 } kinds[] = {
 	{ "FILE", "compgen -f -- \"$2\"", "_files", "-F" },
+	{ "PROFILE",
+	  "compgen -f -- \"$2\"; compgen -W \"$(command agentbox profiles 2>/dev/null)\" -- \"$2\"",
+	  "_agentbox_profiles", "-F -a '(command agentbox profiles 2>/dev/null)'" },
 	{ "DIR", "compgen -d -- \"$2\"", "_files -/", "-f -a '(__fish_complete_directories)'" },
 	{ "NAME", "compgen -e -- \"$2\"", "_parameters -g \"*export*\"", "-f -a '(set -nx)'" },
 	{ "split", "compgen -W split -- \"$2\"", "(split)", "-f -a split" },
@@ -210,12 +213,18 @@ static void print_zsh(void)
 {
 	const struct cli_command *cmd;
 
-	(void)puts("#compdef agentbox\n"
-		   "# zsh completion of agentbox, written from its tables\n"
-		   "_agentbox() {\n"
-		   "\tlocal curcontext=$curcontext state line\n"
-		   "\tlocal -a commands\n"
-		   "\tcommands=(");
+	(void)puts(
+		"#compdef agentbox\n"
+		"# zsh completion of agentbox, written from its tables\n"
+		"_agentbox_profiles() {\n"
+		"\tlocal -a shipped\n"
+		"\tshipped=(${(f)\"$(command agentbox profiles 2>/dev/null)\"})\n"
+		"\t_alternative 'files:file:_files' 'profiles:shipped profile:compadd -a shipped'\n"
+		"}\n"
+		"_agentbox() {\n"
+		"\tlocal curcontext=$curcontext state line\n"
+		"\tlocal -a commands\n"
+		"\tcommands=(");
 	for (size_t i = 0; (cmd = cli_command_at(i)) != NULL; i++) {
 		(void)printf("\t\t'%s:", cmd->name);
 		put_quoted(cmd->summary, "\\");

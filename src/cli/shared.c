@@ -10,7 +10,7 @@ static const struct cli_command *const commands[] = {
 };
 
 static const struct cli_option shared[CLI_OWN] = {
-	[CLI_PROFILE] = { CLI_PROFILE, 'p', "profile", CLI_ARG_VALUE, "FILE", "the profile" },
+	[CLI_PROFILE] = { CLI_PROFILE, 'p', "profile", CLI_ARG_VALUE, "PROFILE", "the profile" },
 	[CLI_PROFILE_FD] = { CLI_PROFILE_FD, 0, "profile-fd", CLI_ARG_VALUE, "N",
 			     "read the profile from descriptor N" },
 	[CLI_AGENT] = { CLI_AGENT, 'a', "agent", CLI_ARG_VALUE, "ID",

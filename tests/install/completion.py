@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """completion - what the shells themselves complete, with the scripts that are installed.
 
-    completion.py SHELL SCRIPT
+    completion.py SHELL SCRIPT AGENTBOX
 
 A shell runs on a terminal of its own. What it made of a line is told by a function that stands in
 the place of agentbox and prints its arguments.
@@ -30,6 +30,7 @@ BASH = [
     ("run --profile pro", ["run", "--profile", "profile.yaml"]),
     ("run --profile=pro", ["run", "--profile=profile.yaml"]),
     ("run -p 'with b", ["run", "-p", "with blank.yaml"]),
+    ("run -p defau", ["run", "-p", "default"]),
     ("run -w p", ["run", "-w", "place"]),
     ("run --json=", ["run", "--json=split"]),
     ("run --env AGENTBOX_TEST_N", ["run", "--env", "AGENTBOX_TEST_NAME"]),
@@ -48,6 +49,7 @@ ZSH = [
     ("run --timeo", ["run", "--timeout"]),
     ("run -p pro", ["run", "-p", "profile.yaml"]),
     ("run --profile=pro", ["run", "--profile=profile.yaml"]),
+    ("run -p defau", ["run", "-p", "default"]),
     ("run -w p", ["run", "-w", "place"]),
     ("run --env AGENTBOX_TEST_N", ["run", "--env", "AGENTBOX_TEST_NAME"]),
     ("run -p profile.yaml -- cat pro", ["run", "-p", "profile.yaml", "--", "cat", "profile.yaml"]),
@@ -60,6 +62,7 @@ FISH = [
     ("ru", ["run"]),
     ("run --timeo", ["--timeout"]),
     ("run -p pro", ["profile.yaml"]),
+    ("run -p defau", ["default"]),
     ("run -w p", ["place/"]),
     ("run --json=", ["--json=split"]),
     ("run --env AGENTBOX_TEST_N", ["AGENTBOX_TEST_NAME"]),
@@ -162,6 +165,7 @@ def main():
             with open(f"{folder}/{file}", "w", encoding="utf-8"):
                 pass
         os.chmod(folder + "/bin/agentbox_a_command", 0o755)
+        os.symlink(os.path.abspath(sys.argv[3]), folder + "/bin/agentbox")
         for typed, got, want in {"bash": bash, "zsh": zsh, "fish": fish}[name](script, folder):
             n += 1
             bad += got != want

@@ -42,7 +42,7 @@ says "option '--quiet' takes no value" "${U[@]}" --quiet=yes -- true
 works "--quiet" "${U[@]}" --quiet -- true
 says "option '--timeout' needs a value: --timeout TIME" "${U[@]}" --timeout -- true
 says "option '--timeout' needs a value: --timeout TIME" "${U[@]}" --timeout
-says "option '--profile' needs a value: --profile FILE" run -p
+says "option '--profile' needs a value: --profile PROFILE" run -p
 works "-pFILE in one word" run --state "$STATE" -p"$P" -- true
 works "--profile=FILE" run --state "$STATE" --profile="$P" -- true
 works "bundled flags" "${U[@]}" -iq -- true
