@@ -348,6 +348,12 @@ static int clone_inside(struct child_ctx *ctx, const char *path)
 	return tree;
 }
 
+static int restrict_bound(const struct plan_op *op, int tree)
+{
+	return op->shallow ? child_restrict_mount(tree, op->attrs)
+			   : child_restrict_tree(tree, op->attrs);
+}
+
 /* A place bound onto itself, to be seen with other attributes: one descriptor is both ends. */
 static int bind_itself(struct child_ctx *ctx, const struct plan_op *op)
 {
@@ -358,7 +364,7 @@ static int bind_itself(struct child_ctx *ctx, const struct plan_op *op)
 	tree = sys_open_tree(target, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE);
 	if (tree < 0)
 		return tree;
-	r = child_restrict_tree(tree, op->attrs);
+	r = restrict_bound(op, tree);
 	if (r == 0)
 		r = sys_move_mount(tree, target);
 	forget_covered(ctx, op->at);
@@ -377,8 +383,7 @@ static int op_bind(struct child_ctx *ctx, const struct plan_op *op)
 	tree = clone_inside(ctx, op->from);
 	if (tree < 0)
 		return tree;
-	r = op->shallow ? child_restrict_mount(tree, op->attrs)
-			: child_restrict_tree(tree, op->attrs);
+	r = restrict_bound(op, tree);
 	if (r < 0)
 		return r;
 	return attach(ctx, op, tree);

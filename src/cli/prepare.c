@@ -272,7 +272,7 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 {
 	struct cli_context *c = &p->context;
 	struct resolve_input ri;
-	struct err outside = { 0 };
+	struct err outside = { 0 }, refused = { 0 };
 
 	if (cli_context_load(c, &in->source, err) != 0)
 		return cli_rc(err);
@@ -310,6 +310,9 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 	}
 	if (compile(a, in, p, err) != 0) {
 		p->plan = NULL;
+		/* What may not be granted is often what cannot be mounted either. */
+		if (in->judge_later && cli_context_judge(c, &refused) != 0)
+			*err = refused;
 		record_failure(&p->record, err);
 		return cli_rc(err);
 	}
