@@ -74,11 +74,12 @@ fi
 
 # --- a kernel without it; one that answers anything else
 if [ -n "${INJECT:-}" ] && "$INJECT" --trace -- true >/dev/null 2>&1; then
-	nth=$("$INJECT" --in supervisor --list -- "$AGENTBOX" run --state "$STATE" -p "$P" -- true 2>&1 |
-		grep -m 1 landlock_create_ruleset | grep -oE '[0-9]+' | head -n 1)
+	# The number of the call depends on the profile.
 	inject() { # ERRNO ARGS...
-		local e=$1
+		local e=$1 nth
 		shift
+		nth=$("$INJECT" --in supervisor --list -- "$AGENTBOX" run --state "$STATE" -p "$P" -- touch /dev/null 2>&1 |
+			grep -m 1 landlock_create_ruleset | grep -oE '[0-9]+' | head -n 1)
 		"$INJECT" --in supervisor --nth "$nth" --errno "$e" --log /dev/null -- \
 			"$AGENTBOX" run --state "$STATE" -p "$P" "$@"
 	}
