@@ -11,7 +11,8 @@
 
 struct child_args {
 	const struct plan *plan;
-	int control;  /* this end of the control socket */
+	int control; /* this end of the control socket */
+	int watch;   /* with plan.watched: where the supervisor waits for /proc and /tmp, else -1 */
 	int stdio[3]; /* what becomes descriptors 0, 1 and 2: pipes or the null device, else EBADF
 		       */
 	unsigned terminal; /* bit n: descriptor n is a pty made inside instead; 0: there is none */

@@ -32,6 +32,7 @@ struct child_dir {
 struct child_ctx {
 	const struct plan *plan;
 	int control;
+	int watch;
 	int stdio[3];
 	unsigned terminal; /* as in child_args */
 	int tty;           /* the pty, from TERMINAL on, or -1 */
@@ -96,6 +97,9 @@ int child_build_tree(struct child_ctx *ctx);
 
 /* landlock.c */
 int child_restrict_self(struct child_ctx *ctx);
+
+/* watch.c */
+int child_send_watched(struct child_ctx *ctx);
 
 /* init.c */
 int child_spawn_command(struct child_ctx *ctx);

@@ -112,6 +112,8 @@ static const struct step {
 	{ CHILD_STEP_BUILD, child_build_tree },
 	/* After the last thing was created in the root. */
 	{ CHILD_STEP_SEAL, child_seal_root },
+	/* After the tree is whole, and before its last descriptor of the root is closed. */
+	{ CHILD_STEP_WATCHED, child_send_watched },
 	{ CHILD_STEP_WORKDIR, child_enter_workdir },
 	/* Where the devpts can still be reached by the root, and while the order to start, which
 	 * waits for the master, is a few steps away. */
@@ -138,6 +140,7 @@ _Noreturn void child_main(void *arg)
 	struct child_ctx ctx = {
 		.plan = args->plan,
 		.control = args->control,
+		.watch = args->watch,
 		.stdio = { args->stdio[0], args->stdio[1], args->stdio[2] },
 		.terminal = args->terminal,
 		.tty = -1,

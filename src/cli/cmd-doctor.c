@@ -82,6 +82,38 @@ static json_t *mechanisms_json(const struct doctor *d)
 	return o;
 }
 
+static json_t *mechanism_json(enum plan_mechanism m)
+{
+	return m == PLAN_MECHANISM_NONE ? json_null() : json_text(plan_mechanism_name(m));
+}
+
+static json_t *ways_json(enum plan_limit limit)
+{
+	json_t *list = json_array();
+
+	for (const enum plan_mechanism *m = plan_limit_ways(limit); *m != PLAN_MECHANISM_NONE; m++)
+		(void)json_array_append_new(list, json_text(plan_mechanism_name(*m)));
+	return list;
+}
+
+/* For each limit what there is, whether or not the profile sets it. */
+static json_t *limits_json(const struct doctor *d)
+{
+	json_t *o = json_object();
+
+	for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++) {
+		const struct doctor_limit *l = &d->limits[i];
+		json_t *one = json_object();
+
+		json_put(one, "any", mechanism_json(l->any));
+		json_put(one, "kernel", mechanism_json(l->kernel));
+		json_put(one, "ways", ways_json(i));
+		json_put(one, "why", json_text(l->kernel == PLAN_MECHANISM_NONE ? l->why : NULL));
+		json_put(o, plan_limit_name(i)->name, one);
+	}
+	return o;
+}
+
 /* What the profile comes to here: names only, never a value. */
 static json_t *effective_json(const struct doctor *d)
 {
@@ -128,6 +160,7 @@ static json_t *doctor_json(const struct doctor *d, const char *kernel)
 	json_put(o, "policy_ready", d->has_profile ? json_boolean(d->policy_ready) : json_null());
 	json_put(o, "identity", identity_json(d));
 	json_put(o, "mechanisms", mechanisms_json(d));
+	json_put(o, "limits", limits_json(d));
 	json_put(o, "effective",
 		 d->policy_ready && d->prep.plan != NULL ? effective_json(d) : json_null());
 	json_put(o, "checks", checks);
@@ -187,6 +220,19 @@ static void put_identity(struct strbuf *sb, const struct doctor *d)
 	}
 }
 
+static void put_limits(struct strbuf *sb, const struct doctor *d)
+{
+	strbuf_puts(sb, "\nlimits:\n");
+	for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++) {
+		const struct doctor_limit *l = &d->limits[i];
+
+		strbuf_printf(sb, "  %-11s %s\n", plan_limit_name(i)->name,
+			      plan_mechanism_name(l->any));
+		if (l->kernel == PLAN_MECHANISM_NONE)
+			strbuf_printf(sb, "              not by the kernel: %s\n", l->why);
+	}
+}
+
 static void put_text(struct strbuf *sb, const struct doctor *d, const char *kernel)
 {
 	strbuf_printf(sb, "agentbox %s on Linux %s\n\n", AGENTBOX_VERSION, kernel);
@@ -194,6 +240,7 @@ static void put_text(struct strbuf *sb, const struct doctor *d, const char *kern
 		put_check(sb, &d->checks.v[i]);
 	put_identity(sb, d);
 	strbuf_printf(sb, "cgroup: %s\n", d->cgroup);
+	put_limits(sb, d);
 	strbuf_printf(sb, "\nsandbox ready: %s\n", d->sandbox_ready ? "yes" : "no");
 	strbuf_printf(sb, "policy ready:  %s\n",
 		      !d->has_profile   ? "no profile given (-p)"

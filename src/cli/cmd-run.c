@@ -324,6 +324,7 @@ static int run_prepared(struct arena *a, struct run_args *args, struct prepared 
 		.terminal = args->terminal,
 		.capture = args->json,
 		.capture_split = args->split,
+		.cgroup = &prep->cgroup,
 		.die_with_caller = cli_has(&args->parsed, OPT_DIE),
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};

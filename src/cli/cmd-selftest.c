@@ -121,15 +121,16 @@ static bool wants_room(const struct selftest *s)
 static int attack(struct selftest *s, unsigned linger_ms, bool in_room, struct outcome *out,
 		  struct err *err)
 {
+	struct prepared prep;
 	const struct run_options opt = {
 		.stdin_mode = RUN_STDIN_NULL,
 		.capture = true,
+		.cgroup = &prep.cgroup,
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};
 	struct run_attachment relay;
 	const struct run_attachment *const attached = &relay;
 	struct network network;
-	struct prepared prep;
 	int rc = prepare(s, linger_ms, in_room, &prep, err);
 
 	if (rc == EXITCODE_DENIED && !err->set)

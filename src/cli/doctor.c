@@ -158,7 +158,9 @@ static void check_message(struct doctor *d, const char *name, const struct err *
 
 static int check_sandbox(struct doctor *d, const struct prepare_input *in, struct err *err)
 {
-	const struct run_options opt = { .capture = true, .caller_stdio = { 0, 1, 2 } };
+	const struct run_options opt = { .capture = true,
+					 .cgroup = &d->prep.cgroup,
+					 .caller_stdio = { 0, 1, 2 } };
 	struct err why = { 0 };
 	struct outcome o = { 0 };
 	struct run_attachment relay;
@@ -253,6 +255,28 @@ static const char *find_cgroup(struct arena *a)
 	return access(path, W_OK) == 0 ? "v2 delegated" : "v2";
 }
 
+static void find_limits(struct doctor *d)
+{
+	const struct plan *p = d->prep.plan;
+	struct run_cgroup cgroup;
+	struct plan_limit_host host;
+
+	run_cgroup_find(&run_cgroup_host, NULL, &cgroup);
+	host = (struct plan_limit_host){
+		.identity = p == NULL ? PLAN_IDENTITY_CALLER : p->ids.identity,
+		.outer_proc = p != NULL && p->outer_proc,
+		.cgroup = cgroup.own >= 0,
+		.cgroup_why = arena_strdup(d->arena, cgroup.reason),
+	};
+	run_cgroup_close(&cgroup);
+	for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++) {
+		struct doctor_limit *l = &d->limits[i];
+
+		l->any = plan_limit_choose(i, &host, false, &l->why);
+		l->kernel = plan_limit_choose(i, &host, true, &l->why);
+	}
+}
+
 static void find_groups(struct doctor *d)
 {
 	gid_t ids[256];
@@ -344,6 +368,7 @@ int doctor_examine(struct arena *a, const struct cli_source *source, char *const
 	check_idmap(d);
 	check_layers(d);
 	d->cgroup = find_cgroup(a);
+	find_limits(d);
 	find_groups(d);
 	return 0;
 }

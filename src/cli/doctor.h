@@ -26,6 +26,11 @@ struct doctor_group {
 	const char *opens; /* what a member may do outside; NULL: nothing special */
 };
 
+struct doctor_limit {
+	enum plan_mechanism any, kernel; /* what limits.enforce gets here; NONE: refused */
+	const char *why;                 /* kernel is NONE: why */
+};
+
 struct doctor {
 	struct arena *arena;
 	struct prepared prep; /* of the sandbox that was tried */
@@ -33,8 +38,9 @@ struct doctor {
 	ARRAY_OF(struct doctor_check) checks;
 	size_t n_policy;                      /* the first of them are about the profile */
 	ARRAY_OF(struct doctor_group) groups; /* that the command keeps */
-	const char *cgroup;                   /* "none", "v1", "v2", "v2 delegated" */
-	int landlock;                         /* ABI or -errno */
+	struct doctor_limit limits[PLAN_LIMIT_MAX];
+	const char *cgroup; /* "none", "v1", "v2", "v2 delegated" */
+	int landlock;       /* ABI or -errno */
 	bool has_profile;
 	bool sandbox_ready;
 	bool policy_ready;

@@ -11,7 +11,9 @@
 
 void prepare_init(struct prepared *p, struct arena *a)
 {
-	*p = (struct prepared){ .plan_arena = { .kind = ARENA_PLAN }, .context = { .arena = a } };
+	*p = (struct prepared){ .plan_arena = { .kind = ARENA_PLAN },
+				.context = { .arena = a },
+				.cgroup = RUN_CGROUP_NONE };
 	for (size_t i = 0; i < FACTS_DEVICES; i++)
 		p->context.facts.devices[i].object.fd = -1;
 	p->context.facts.self.fd = -1;
@@ -20,6 +22,7 @@ void prepare_init(struct prepared *p, struct arena *a)
 void prepare_close(struct prepared *p)
 {
 	run_trees_close(&p->trees);
+	run_cgroup_close(&p->cgroup);
 	if (p->began)
 		record_close(&p->record);
 	cli_context_close(&p->context);
@@ -201,6 +204,36 @@ static int settle_identity(struct prepared *p, struct plan_ids *ids, struct err 
 	return facts_etc_secrets(c->arena, &c->facts, err);
 }
 
+/* What only a cgroup can hold, or holds better: without any of it none is looked for. */
+static bool wants_cgroup(const struct profile_limits *l, const struct plan_ids *ids,
+			 struct run_cgroup_limits *ret)
+{
+	bool root = ids->identity == PLAN_IDENTITY_ROOT;
+
+	*ret = (struct run_cgroup_limits){ .memory = l->memory_bytes.value,
+					   .cpus_milli = l->cpus_milli.value };
+	/* Init is one of them. */
+	if (root && (l->processes.set || l->enforce == PROFILE_ENFORCE_KERNEL))
+		ret->processes = l->processes.value + 1;
+	return ret->memory > 0 || ret->cpus_milli > 0 || ret->processes > 0;
+}
+
+static int settle_cgroup(struct prepared *p, const struct prepare_input *in,
+			 struct plan_request *rq, struct err *err)
+{
+	struct run_cgroup_limits want;
+
+	if (!wants_cgroup(&rq->profile->sandbox.limits, &rq->ids, &want))
+		return 0;
+	if (in->dry_run)
+		run_cgroup_find(&run_cgroup_host, &want, &p->cgroup);
+	else if (run_cgroup_make(&want, &p->cgroup, err) != 0)
+		return -1;
+	rq->cgroup = p->cgroup.own >= 0;
+	rq->cgroup_why = p->cgroup.reason;
+	return 0;
+}
+
 static int compile(struct arena *a, const struct prepare_input *in, struct prepared *p,
 		   struct err *err)
 {
@@ -222,7 +255,7 @@ static int compile(struct arena *a, const struct prepare_input *in, struct prepa
 
 	decide_named(p, &rq);
 	if (settle_identity(p, &rq.ids, err) != 0 || settle_proc(p, &rq, err) != 0 ||
-	    resolve_guards(a, &ri, &p->resolved, err) != 0)
+	    settle_cgroup(p, in, &rq, err) != 0 || resolve_guards(a, &ri, &p->resolved, err) != 0)
 		return -1;
 	rq.root_trees = p->trees.n > 0 ? p->trees.fds : NULL;
 	rq.idmapped = p->idmapped;
@@ -327,6 +360,8 @@ int prepare_probe(struct arena *a, const struct prepare_input *in, struct prepar
 
 	no_command[0] = arena_strdup(a, "doctor");
 	probe.argv = no_command;
+	/* It is built as for a run. */
+	probe.dry_run = false;
 	if (policy_enforceable(p->context.profile, p->context.agent, err) != 0 ||
 	    cli_context_facts(&p->context, false, err) != 0)
 		return -1;

@@ -6,6 +6,7 @@
 #include "cli/record.h"
 #include "plan/compile.h"
 #include "policy/connect.h"
+#include "run/cgroup.h"
 #include "run/trees.h"
 
 struct prepare_input {
@@ -35,6 +36,7 @@ struct prepared {
 	struct resolved resolved;
 	struct run_trees trees;
 	struct connect_rules connect; /* of a network of names */
+	struct run_cgroup cgroup;     /* with ->fd, made for the plan's limits */
 	bool idmapped;
 	struct plan *plan; /* NULL: nothing may run */
 };

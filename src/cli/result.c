@@ -84,6 +84,17 @@ static json_t *limit_json(const struct plan *p, const struct outcome *out)
 	return o;
 }
 
+static json_t *felt_json(const struct outcome *out)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++) {
+		if ((out->felt & 1U << i) != 0)
+			(void)json_array_append_new(list, json_text(plan_limit_name(i)->name));
+	}
+	return list;
+}
+
 static json_t *usage_json(const struct outcome *out)
 {
 	json_t *o = json_object();
@@ -94,6 +105,11 @@ static json_t *usage_json(const struct outcome *out)
 	json_put(o, "cpu_user_ms", number(out->cpu_user_ms));
 	json_put(o, "cpu_sys_ms", number(out->cpu_sys_ms));
 	json_put(o, "max_rss_bytes", number(out->max_rss_bytes));
+	json_put(o, "memory_peak_bytes",
+		 out->memory_peak_known ? number(out->memory_peak) : json_null());
+	json_put(o, "processes_peak",
+		 out->processes_peak_known ? number(out->processes_peak) : json_null());
+	json_put(o, "throttled_ms", number(out->throttled_ms));
 	json_put(o, "scratch_bytes", known ? number(out->scratch_bytes) : json_null());
 	json_put(o, "scratch_files", known ? number(out->scratch_files) : json_null());
 	return o;
@@ -113,6 +129,7 @@ void result_outcome(json_t *o, const struct plan *p, const struct outcome *out)
 	json_put(o, "truncated", json_boolean(out->truncated));
 	json_put(o, "limit", json_text(out->limit));
 	json_put(o, "limit_detail", limit_json(p, out));
+	json_put(o, "limits_felt", felt_json(out));
 	json_put(o, "output_bytes", number(out->output_bytes));
 	json_put(o, "omitted_bytes", number(out->omitted_bytes));
 	json_put(o, "usage", usage_json(out));

@@ -36,8 +36,10 @@ struct plan_request {
 	char *const *environ;
 	const char *const *env_pass; /* --env NAME */
 	size_t n_env_pass;
-	uint64_t timeout_ms; /* --timeout, 0: none; may only lower */
-	bool capture;        /* the output is kept: limited even when the profile sets no limit */
+	uint64_t timeout_ms;    /* --timeout, 0: none; may only lower */
+	bool cgroup;            /* a cgroup for the run with what `limits` needs is there */
+	const char *cgroup_why; /* else: why not; borrowed, or NULL when none is needed */
+	bool capture; /* the output is kept: limited even when the profile sets no limit */
 };
 
 /* plan_ids_choose() - which kernel ids the command gets. @ret_idmap: the roots must be mounted
@@ -73,6 +75,21 @@ bool plan_env_is_secret(const char *name);
 /* plan_compile() - *ret lives in @a (ARENA_PLAN); @scratch is for what does not cross. */
 MUST_CHECK int plan_compile(struct arena *a, struct arena *scratch, const struct plan_request *rq,
 			    struct plan **ret, struct err *err);
+
+/* What of this host decides how a limit is enforced. */
+struct plan_limit_host {
+	enum plan_identity identity;
+	bool outer_proc;
+	bool cgroup;            /* one for the run is there */
+	const char *cgroup_why; /* with cgroup false: why not; borrowed */
+};
+/* plan_limit_choose() - the first mechanism that this host has for a limit.
+ * @kernel: not one that only watches.
+ * Return: NONE when there is none, with *ret_why set. */
+enum plan_mechanism plan_limit_choose(enum plan_limit limit, const struct plan_limit_host *host,
+				      bool kernel, const char **ret_why);
+/* plan_limit_ways() - all mechanisms of a limit, the best first, ended by NONE. */
+const enum plan_mechanism *plan_limit_ways(enum plan_limit limit);
 
 struct plan_limit_name {
 	const char *name, *unit;

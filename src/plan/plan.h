@@ -86,10 +86,13 @@ struct plan_rlimit {
 enum plan_limit {
 	PLAN_LIMIT_TIMEOUT = 0,
 	PLAN_LIMIT_CPU_TIME,
+	PLAN_LIMIT_CPUS,
+	PLAN_LIMIT_MEMORY,
 	PLAN_LIMIT_PROCESSES,
 	PLAN_LIMIT_OPEN_FILES,
 	PLAN_LIMIT_FILE_SIZE,
 	PLAN_LIMIT_OUTPUT,
+	PLAN_LIMIT_DISK,
 	PLAN_LIMIT_MAX,
 };
 
@@ -97,6 +100,11 @@ enum plan_mechanism {
 	PLAN_MECHANISM_NONE = 0,   /* there is no such limit */
 	PLAN_MECHANISM_SUPERVISOR, /* the supervisor's clock and pumps: exact */
 	PLAN_MECHANISM_RLIMIT,     /* setrlimit(2) in each started command */
+	PLAN_MECHANISM_CGROUP,     /* a cgroup v2 of the run's own, below the caller's */
+	/* The supervisor looks again and again: soft, and with an rlimit on each process beside. */
+	PLAN_MECHANISM_MONITOR,
+	PLAN_MECHANISM_RLIMIT_MONITOR,
+	PLAN_MECHANISM_MAX,
 };
 
 struct plan_limit_row {
@@ -225,5 +233,6 @@ struct plan {
 	bool output_kill;      /* reaching it ends the run */
 	uint64_t output_bytes; /* with output_limited */
 
+	bool watched; /* a limit has a mechanism with a monitor: the supervisor looks inside */
 	struct plan_limit_row limits[PLAN_LIMIT_MAX]; /* for the result and for people */
 };

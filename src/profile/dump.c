@@ -48,10 +48,14 @@ static json_t *limits_json(const struct profile_limits *l)
 	json_put(o, "timeout_ms", limit(&l->timeout_ms));
 	json_put(o, "grace_ms", number(l->grace_ms.value));
 	json_put(o, "cpu_time_ms", limit(&l->cpu_time_ms));
+	json_put(o, "cpus_milli", limit(&l->cpus_milli));
+	json_put(o, "memory_bytes", limit(&l->memory_bytes));
 	json_put(o, "processes", number(l->processes.value));
 	json_put(o, "open_files", number(l->open_files.value));
 	json_put(o, "file_size_bytes", limit(&l->file_bytes));
 	json_put(o, "output_bytes", limit(&l->output_bytes));
+	json_put(o, "disk_bytes", limit(&l->disk_bytes));
+	json_put(o, "enforce", json_text(l->enforce == PROFILE_ENFORCE_KERNEL ? "kernel" : "any"));
 	json_put(o, "on_output_limit",
 		 json_text(l->on_output_limit == PROFILE_OUTPUT_KILL ? "kill" : "drain"));
 	return o;

@@ -36,3 +36,45 @@ void limit_of_exit(struct supervisor *s, const struct child_report *exited)
 	if (file->mechanism == PLAN_MECHANISM_RLIMIT && signal == SIGXFSZ)
 		limit_reached(s, PLAN_LIMIT_FILE_SIZE, file->bound);
 }
+
+static void felt(struct supervisor *s, enum plan_limit which)
+{
+	s->o->felt |= 1U << which;
+}
+
+static void peaks(struct supervisor *s, const struct run_cgroup_usage *u)
+{
+	const struct plan_limit_row *limits = s->plan->limits;
+	struct outcome *o = s->o;
+
+	o->memory_peak_known = u->memory_known ||
+			       limits[PLAN_LIMIT_MEMORY].mechanism == PLAN_MECHANISM_RLIMIT_MONITOR;
+	o->memory_peak = u->memory_known ? u->memory_peak : s->monitor.memory_peak;
+	o->processes_peak_known = u->processes_known ||
+				  limits[PLAN_LIMIT_PROCESSES].mechanism == PLAN_MECHANISM_MONITOR;
+	/* Init is one of those that the kernel counts. */
+	o->processes_peak = u->processes_known ? u->processes_peak - (u->processes_peak > 0)
+					       : s->monitor.processes_peak;
+	o->throttled_ms = u->throttled_ms;
+}
+
+void limit_of_kernel(struct supervisor *s, bool init_killed)
+{
+	const struct plan_limit_row *memory = &s->plan->limits[PLAN_LIMIT_MEMORY];
+	struct run_cgroup_usage u;
+
+	run_cgroup_usage(s->cgroup, &u);
+	peaks(s, &u);
+	/* The kernel ends the whole cgroup, init with it (memory.oom.group). */
+	if (u.oom_kills > 0 && memory->mechanism == PLAN_MECHANISM_CGROUP) {
+		if (init_killed)
+			limit_reached(s, PLAN_LIMIT_MEMORY,
+				      u.memory_known ? u.memory_peak : memory->bound);
+		else
+			felt(s, PLAN_LIMIT_MEMORY);
+	}
+	if (u.forks_refused > 0)
+		felt(s, PLAN_LIMIT_PROCESSES);
+	if (u.throttled_ms > 0)
+		felt(s, PLAN_LIMIT_CPUS);
+}

@@ -48,6 +48,7 @@ enum loop_slot {
 	SLOT_CONTROL = 0,
 	SLOT_PIDFD,
 	SLOT_SIGNALS,
+	SLOT_MONITOR,
 	SLOT_PUMPS,
 	SLOT_ATTACHED = SLOT_PUMPS + 3,
 };
@@ -80,6 +81,7 @@ static void loop_kill(struct loop *l)
 	if (l->state >= LOOP_KILLED)
 		return;
 	spawn_kill(&l->s->child);
+	run_cgroup_kill(l->s->cgroup);
 	l->killed = true;
 	loop_enter(l, LOOP_KILLED, SUPERVISOR_KILL_MS);
 }
@@ -136,6 +138,10 @@ static void loop_report(struct loop *l, const struct child_report *r)
 		o->started = true;
 		if (l->state == LOOP_RUNNING)
 			l->deadline = 0;
+		/* What cannot be watched must not run on. */
+		if (l->s->plan->watched &&
+		    monitor_start(&l->s->monitor, l->s->child.watch, &o->err) != 0)
+			loop_kill(l);
 		return;
 	case CHILD_REPORT_READY: /* built, and the order to start on its way */
 		if (!first)
@@ -391,7 +397,7 @@ static void loop_verdict(struct loop *l, int status)
 		o->started = true;
 		o->status = OUTCOME_SIGNALED;
 		o->signal = WIFSIGNALED(status) ? WTERMSIG(status) : SIGKILL;
-		if (!l->killed && !o->err.set)
+		if (!l->killed && o->limit == NULL && !o->err.set)
 			(void)err_set(&o->err, ERR_HOST, 0,
 				      "init of the sandbox was killed (from outside, or out of "
 				      "memory)");
@@ -410,6 +416,7 @@ static void loop_gone(struct loop *l)
 		return;
 	/* Its last words may have come between the two looks. */
 	loop_control(l);
+	limit_of_kernel(l->s, l->exited.kind != CHILD_REPORT_EXITED && !l->killed);
 	loop_verdict(l, status);
 	loop_usage(l, &ru);
 	for (size_t i = 0; i < l->s->io.n_pumps; i++)
@@ -443,6 +450,7 @@ static void loop_watch(struct loop *l)
 	slot_set(&l->fds[SLOT_CONTROL], l->control_eof || l->reported ? -1 : s->child.control);
 	slot_set(&l->fds[SLOT_PIDFD], s->child.pidfd);
 	slot_set(&l->fds[SLOT_SIGNALS], s->signals.fd);
+	slot_set(&l->fds[SLOT_MONITOR], s->child.pidfd < 0 ? -1 : s->monitor.timer);
 	for (size_t i = 0; i < ARRAY_SIZE(s->io.pumps); i++)
 		if (i >= s->io.n_pumps || !loop_pump_waits(s, &s->io.pumps[i]) ||
 		    !pump_poll(&s->io.pumps[i], &l->fds[SLOT_PUMPS + i]))
@@ -452,6 +460,18 @@ static void loop_watch(struct loop *l)
 
 		slot_set(&l->fds[SLOT_ATTACHED + i], fd == NULL ? -1 : *fd);
 	}
+}
+
+static void loop_monitor(struct loop *l)
+{
+	enum plan_limit which;
+	uint64_t reached;
+
+	if (l->fds[SLOT_MONITOR].revents == 0 || l->state >= LOOP_KILLED ||
+	    !monitor_look(&l->s->monitor, &which, &reached))
+		return;
+	limit_reached(l->s, which, reached);
+	loop_kill(l);
 }
 
 static void loop_attached(struct loop *l)
@@ -521,6 +541,7 @@ static void loop_turn(struct loop *l)
 	if (l->fds[SLOT_CONTROL].revents != 0)
 		loop_control(l);
 	loop_attached(l);
+	loop_monitor(l);
 	/* Before the deadlines: an end that came in time is not late. */
 	if (l->fds[SLOT_PIDFD].revents != 0)
 		loop_gone(l);
@@ -539,6 +560,8 @@ static void loop_lost_output(struct loop *l)
 	l->s->o->output_bytes = l->s->io.budget.seen;
 	l->s->o->omitted_bytes = l->s->io.budget.omitted;
 	l->s->o->truncated = l->s->io.budget.truncated;
+	if (l->s->o->truncated && l->s->o->limit_which != PLAN_LIMIT_OUTPUT)
+		l->s->o->felt |= 1U << PLAN_LIMIT_OUTPUT;
 }
 
 void loop_run(struct supervisor *s)

@@ -31,9 +31,22 @@ static int run_prepare(struct supervisor *s, struct err *err)
 	return 0;
 }
 
+/* A plan is made for the cgroup that is there: without it, nothing would hold those limits. */
+static int run_check_cgroup(const struct supervisor *s, struct err *err)
+{
+	bool have = s->cgroup != NULL && s->cgroup->fd >= 0;
+
+	for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++) {
+		if (s->plan->limits[i].mechanism == PLAN_MECHANISM_CGROUP && !have)
+			return err_set(err, ERR_INTERNAL, 0, "the cgroup of the run is missing");
+	}
+	return 0;
+}
+
 static int run_start(struct supervisor *s, struct err *err)
 {
-	if (run_prepare(s, err) != 0)
+	if (run_check_cgroup(s, err) != 0 || monitor_open(&s->monitor, s->plan, err) != 0 ||
+	    run_prepare(s, err) != 0)
 		return -1;
 	if (stdfd_open(&s->io, s->plan, s->opt, s->o->output, err) != 0) {
 		/* The one act of it that the host may refuse: pipes given to another user. */
@@ -67,7 +80,9 @@ int run_plan(const struct plan *plan, const struct run_options *opt,
 				.opt = opt,
 				.attached = attachments,
 				.n_attached = n_attachments,
-				.child = { .pid = -1, .pidfd = -1, .control = -1 },
+				.child = { .pid = -1, .pidfd = -1, .control = -1, .watch = -1 },
+				.cgroup = opt->cgroup,
+				.monitor = MONITOR_NONE,
 				.o = ret };
 
 	*ret = (struct outcome){ 0 };
@@ -87,6 +102,7 @@ int run_plan(const struct plan *plan, const struct run_options *opt,
 	/* First of all that may take time, and before anything is printed. */
 	tty_close(&s.tty);
 	spawn_close(&s.child);
+	monitor_close(&s.monitor);
 	run_finish(&s);
 	signals_close(&s.signals);
 	return 0;

@@ -14,6 +14,7 @@
 #include "base/strbuf.h"
 #include "plan/plan.h"
 #include "run/cause.h"
+#include "run/cgroup.h"
 
 enum outcome_status {
 	OUTCOME_FAILED = 0, /* agentbox failed; nothing ran; err says why */
@@ -49,7 +50,12 @@ struct outcome {
 	uint64_t omitted_bytes; /* of these, what was dropped past the limit */
 	uint64_t wall_ms;
 	uint64_t cpu_user_ms, cpu_sys_ms;
-	uint64_t max_rss_bytes; /* of the largest process */
+	uint64_t max_rss_bytes;    /* of the largest process */
+	bool memory_peak_known;    /* of all processes and the scratch together */
+	bool processes_peak_known; /* both only where something counted */
+	uint64_t memory_peak, processes_peak;
+	uint64_t throttled_ms;  /* what the limit of processors made it wait */
+	unsigned felt;          /* bits of enum plan_limit: reached, and the command went on */
 	bool scratch_known;     /* init had the time to look at it */
 	uint64_t scratch_bytes; /* in use at the end */
 	uint64_t scratch_files;
@@ -96,9 +102,10 @@ struct run_options {
 	/* The command gets a pty of the sandbox's own in place of the terminal that caller_stdio
 	 * 0 and 1, and maybe 2, are: relayed, raw while the run lasts. Not with capture. */
 	bool terminal;
-	bool capture;         /* keep the output in the outcome (--json) instead of passing it on */
-	bool capture_split;   /* stdout and stderr apart */
-	int caller_stdio[3];  /* borrowed: normally 0, 1, 2 */
+	bool capture;       /* keep the output in the outcome (--json) instead of passing it on */
+	bool capture_split; /* stdout and stderr apart */
+	const struct run_cgroup *cgroup; /* borrowed: for the plan's limits, or NULL */
+	int caller_stdio[3];             /* borrowed: normally 0, 1, 2 */
 	bool die_with_caller; /* ends when the calling process does (the thread of it that started
 				 us, prctl(2) PR_SET_PDEATHSIG): by SIGKILL from the kernel, but
 				 with a terminal, whose modes must be put back, only while we

@@ -139,12 +139,13 @@ static uint64_t clone_flags(const struct plan *plan)
 	return flags;
 }
 
-static int spawn_clone(const struct plan *plan, char *stack, struct spawn_top *top,
+static int spawn_clone(const struct plan *plan, int cgroup, char *stack, struct spawn_top *top,
 		       struct spawn *ret, struct err *err)
 {
 	int pidfd = -1;
 	struct clone_args args = {
-		.flags = clone_flags(plan),
+		.flags = clone_flags(plan) | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
+		.cgroup = cgroup >= 0 ? (uint64_t)cgroup : 0,
 		.pidfd = (uint64_t)(uintptr_t)&pidfd,
 		.exit_signal = SIGCHLD,
 		.stack = (uint64_t)(uintptr_t)stack,
@@ -166,20 +167,36 @@ static int spawn_clone(const struct plan *plan, char *stack, struct spawn_top *t
 	return 0;
 }
 
-int spawn_child(const struct plan *plan, const int stdio[3], unsigned terminal, struct spawn *ret,
-		struct err *err)
+/* Where init sends the descriptors that the monitor looks through. */
+static int watch_pair(const struct plan *plan, int *ret_ours, int *ret_theirs, struct err *err)
+{
+	int pair[2] = { -1, -1 };
+
+	if (plan->watched && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return err_set(err, ERR_HOST, errno, "cannot make a socket");
+	*ret_ours = pair[0];
+	*ret_theirs = pair[1];
+	return 0;
+}
+
+int spawn_child(const struct plan *plan, int cgroup, const int stdio[3], unsigned terminal,
+		struct spawn *ret, struct err *err)
 {
 	size_t guard = page_size();
 	size_t size = guard + STACK_SIZE + page_up(sizeof(struct spawn_top));
 	FD_AUTO ours = -1;
 	FD_AUTO theirs = -1;
+	FD_AUTO watch = -1;
+	FD_AUTO watched = -1;
 	struct spawn_top *top;
 	sigset_t all, old;
 	int pair[2];
 	char *map;
 	int r;
 
-	*ret = (struct spawn){ .pid = -1, .pidfd = -1, .control = -1 };
+	*ret = (struct spawn){ .pid = -1, .pidfd = -1, .control = -1, .watch = -1 };
+	if (watch_pair(plan, &watch, &watched, err) != 0)
+		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return err_set(err, ERR_HOST, errno, "cannot make the control socket");
 	ours = pair[0];
@@ -192,6 +209,7 @@ int spawn_child(const struct plan *plan, const int stdio[3], unsigned terminal, 
 	*top = (struct spawn_top){ .plan = *plan, .peer = ours };
 	top->args = (struct child_args){ .plan = &top->plan,
 					 .control = theirs,
+					 .watch = watched,
 					 .stdio = { stdio[0], stdio[1], stdio[2] },
 					 .terminal = terminal };
 	/* No handler of ours may run in the child; it sets its own mask. */
@@ -199,12 +217,14 @@ int spawn_child(const struct plan *plan, const int stdio[3], unsigned terminal, 
 	if (mprotect(map, guard, PROT_NONE) != 0 || sigprocmask(SIG_SETMASK, &all, &old) != 0) {
 		r = err_set(err, ERR_HOST, errno, "cannot prepare the child's stack");
 	} else {
-		r = spawn_clone(plan, map + guard, top, ret, err);
+		r = spawn_clone(plan, cgroup, map + guard, top, ret, err);
 		(void)sigprocmask(SIG_SETMASK, &old, NULL);
 	}
 	(void)munmap(map, size);
-	if (r == 0)
+	if (r == 0) {
 		ret->control = fd_take(&ours);
+		ret->watch = fd_take(&watch);
+	}
 	return r;
 }
 
@@ -234,4 +254,5 @@ void spawn_close(struct spawn *s)
 {
 	fd_close(&s->pidfd);
 	fd_close(&s->control);
+	fd_close(&s->watch);
 }

@@ -13,14 +13,16 @@ struct spawn {
 	pid_t pid;
 	int pidfd;   /* owned */
 	int control; /* owned: our end of the control socket */
+	int watch;   /* owned: with plan.watched, where init sends what is to be watched, else -1 */
 };
 
 /* spawn_child() - clone; the child then waits for its id maps.
+ * @cgroup: directory of the cgroup to clone it into, or -1.
  * @stdio: what the child gets as 0, 1 and 2, each >= 3; the caller closes its copies.
  * @terminal: bit n: the child makes a pty for descriptor n instead (child/child.h).
  * The plan's strings and arrays must be in an ARENA_PLAN or in the program itself. */
-MUST_CHECK int spawn_child(const struct plan *plan, const int stdio[3], unsigned terminal,
-			   struct spawn *ret, struct err *err);
+MUST_CHECK int spawn_child(const struct plan *plan, int cgroup, const int stdio[3],
+			   unsigned terminal, struct spawn *ret, struct err *err);
 /* spawn_kill() - SIGKILL to init: the whole pid namespace goes with it. */
 void spawn_kill(const struct spawn *s);
 /* spawn_reap() - collect init.

@@ -179,7 +179,8 @@ static int start_steps(struct supervisor *s, struct err *err)
 int start_child(struct supervisor *s, struct err *err)
 {
 	s->cloned_ms = supervisor_now_ms();
-	if (spawn_child(s->plan, s->io.child, s->io.terminal, &s->child, err) != 0)
+	if (spawn_child(s->plan, s->cgroup == NULL ? -1 : s->cgroup->fd, s->io.child,
+			s->io.terminal, &s->child, err) != 0)
 		return place_failed(s, CAUSE_CLONE, err);
 	stdfd_close_child(&s->io);
 	if (start_steps(s, err) == 0)

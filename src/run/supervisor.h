@@ -7,6 +7,8 @@
 
 #include "base/err.h"
 #include "child/report.h"
+#include "run/cgroup.h"
+#include "run/monitor.h"
 #include "run/run.h"
 #include "run/signals.h"
 #include "run/spawn.h"
@@ -29,6 +31,8 @@ struct supervisor {
 	struct stdfd_set io;
 	struct tty tty;
 	struct spawn child;
+	const struct run_cgroup *cgroup; /* borrowed, or NULL */
+	struct monitor monitor;
 	uint64_t cloned_ms; /* when */
 	struct outcome *o;  /* borrowed */
 };

@@ -8,6 +8,7 @@ them.
 """
 
 import collections
+import json
 import os
 import pathlib
 import pwd
@@ -167,6 +168,19 @@ class Checker:
             self.fault(f"agentbox.1: {what}")
         self.must_find("an exit status", wrong_statuses(page.replace(".It 124\n", ""), source))
 
+    def limits(self, page):
+        """The table of limits and mechanisms is the program's own."""
+        has = {name: row["ways"] for name, row in
+               json.loads(self.run("doctor", "--json").stdout)["limits"].items()}
+
+        def says(text):
+            rows = re.findall(r"^\.It Sy (\w+) Ta ([^\n]*?) Ta ", section(text, "Limits"), re.M)
+            return {name: ways.split(", ") for name, ways in rows}
+        if says(page) != has:
+            self.fault(f"agentbox.1: Limits: {says(page)}\nthe program: {has}")
+        if says(page.replace("cgroup, rlimit+monitor", "cgroup")) == has:
+            self.fault("self-test: a missing mechanism is not noticed")
+
     def keys(self, page):
         paths = sorted((self.source / "src/profile").glob("*.c"))
         source = "".join(path.read_text() for path in paths)
@@ -225,6 +239,7 @@ def main():
     five = check.read("man/agentbox.yaml.5")
     check.commands(one)
     check.words(one)
+    check.limits(one)
     check.keys(five)
     check.examples(five)
     for name in ("agentbox.1", "agentbox.yaml.5"):

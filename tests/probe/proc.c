@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -214,6 +215,39 @@ static int act_orphans(char **args)
 	return PROBE_OK;
 }
 
+/* Memory that is used, of one kind. */
+static char *hog_map(const char *kind, size_t size)
+{
+	int flags = strcmp(kind, "private") == 0 ? MAP_PRIVATE : MAP_SHARED;
+	int fd = -1;
+
+	if (strcmp(kind, "memfd") != 0)
+		flags |= MAP_ANONYMOUS;
+	else if ((fd = (int)syscall(SYS_memfd_create, "hog", 0)) < 0 ||
+		 ftruncate(fd, (off_t)size) != 0)
+		return MAP_FAILED;
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+}
+
+/* BYTES in each of N processes, held for ten minutes. */
+static int act_hog(char **args)
+{
+	const struct timespec long_time = { .tv_sec = 600 };
+	size_t size = (size_t)probe_number(args[1]);
+	char *p;
+
+	for (long n = probe_number(args[2]); n > 1; n--)
+		if (fork() == 0)
+			break;
+	p = hog_map(args[0], size);
+	if (p == MAP_FAILED)
+		return -errno;
+	for (size_t i = 0; i < size; i += 4096)
+		p[i] = 1;
+	nanosleep(&long_time, NULL);
+	return PROBE_OK;
+}
+
 static int act_sleep(char **args)
 {
 	struct timespec ts = { .tv_sec = probe_number(args[0]) };
@@ -273,6 +307,7 @@ const struct probe_act probe_proc_acts[] = {
 	{ "spew", 1, act_spew, "BYTES" },
 	{ "daemonize", 2, act_daemonize, "SECONDS MARKER" },
 	{ "orphans", 1, act_orphans, "N" },
+	{ "hog", 3, act_hog, "private|shared|memfd BYTES PROCESSES" },
 	{ "sleep", 1, act_sleep, "SECONDS [TOKEN]" },
 	{ "exit", 1, act_exit, "STATUS" },
 	{ "signal", 1, act_signal, "NUMBER" },

@@ -400,7 +400,7 @@ static pid_t start(struct box *b, int control, int out, uint64_t *since)
 	void *stack;
 	long pid;
 
-	*args = (struct child_args){ .plan = &b->plan, .control = control };
+	*args = (struct child_args){ .plan = &b->plan, .control = control, .watch = -1 };
 	if (b->plan.host_network)
 		ca.flags &= ~(uint64_t)CLONE_NEWNET;
 	args->stdio[0] = b->stdio[0] >= 0 ? b->stdio[0] : null;

@@ -85,8 +85,9 @@ static void expect_rlimit(struct tap *t, const struct plan *p, int resource, lon
 	       resource, got_soft, got_hard, soft, hard);
 }
 
+/* @cgroup: NULL when there is one, else why not. */
 static int limits_compile(struct hand *h, struct arena *a, const char *limits,
-			  const struct hand_options *o)
+			  const struct hand_options *o, const char *cgroup)
 {
 	const char *text = arena_printf(a,
 					"sandbox: {roots: [/w], limits: {%s}}\n"
@@ -96,6 +97,8 @@ static int limits_compile(struct hand *h, struct arena *a, const char *limits,
 	if (hand_load(h, text, strlen(text)) != 0)
 		return -1;
 	hand_facts(h, o);
+	h->rq.cgroup = cgroup == NULL;
+	h->rq.cgroup_why = cgroup;
 	return hand_compile(h);
 }
 
@@ -105,7 +108,7 @@ static void test_rlimits(struct tap *t, const struct rlimit_row *row)
 	struct arena a = { 0 };
 	struct hand h;
 
-	if (limits_compile(&h, &a, row->limits, &o) != 0) {
+	if (limits_compile(&h, &a, row->limits, &o, "none here") != 0) {
 		tap_ok(t, false, "%s: %s", row->limits, h.err.msg);
 	} else {
 		expect_rlimit(t, h.plan, RLIMIT_NPROC, row->nproc, row->nproc);
@@ -118,15 +121,62 @@ static void test_rlimits(struct tap *t, const struct rlimit_row *row)
 	arena_free(&a);
 }
 
-static void test_refused(struct tap *t)
+/* Which mechanism a limit gets, or the words with which it is refused. */
+static const struct choice {
+	const char *limits;
+	enum hand_caller caller;
+	bool fallback;
+	bool cgroup;
+	enum plan_limit limit;
+	enum plan_mechanism mechanism;
+	bool watched;
+	const char *refused;
+} choices[] = {
+	{ "memory: 64M", HAND_USER, false, true, PLAN_LIMIT_MEMORY, PLAN_MECHANISM_CGROUP, false,
+	  NULL },
+	{ "memory: 64M", HAND_USER, false, false, PLAN_LIMIT_MEMORY, PLAN_MECHANISM_RLIMIT_MONITOR,
+	  true, NULL },
+	{ "memory: 64M, enforce: kernel", HAND_USER, false, true, PLAN_LIMIT_MEMORY,
+	  PLAN_MECHANISM_CGROUP, false, NULL },
+	{ "memory: 64M, enforce: kernel", HAND_USER, false, false, PLAN_LIMIT_MEMORY, 0, false,
+	  "'limits.memory' cannot be enforced by the kernel here: none here" },
+	{ "cpus: 1", HAND_USER, false, true, PLAN_LIMIT_CPUS, PLAN_MECHANISM_CGROUP, false, NULL },
+	{ "cpus: 1", HAND_USER, false, false, PLAN_LIMIT_CPUS, 0, false,
+	  "'limits.cpus' cannot be enforced here: none here" },
+	{ "disk: 1G", HAND_USER, false, true, PLAN_LIMIT_DISK, PLAN_MECHANISM_MONITOR, true, NULL },
+	{ "disk: 1G, enforce: kernel", HAND_USER, false, true, PLAN_LIMIT_DISK, 0, false,
+	  "it could only be watched" },
+	{ "enforce: kernel", HAND_USER, false, false, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_RLIMIT,
+	  false, NULL },
+	/* Kernel uid 0 is exempt. */
+	{ "timeout: 1s", HAND_ROOT, true, false, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_NONE, false,
+	  NULL },
+	{ "processes: 50", HAND_ROOT, true, false, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_MONITOR,
+	  true, NULL },
+	{ "processes: 50", HAND_ROOT, true, true, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_CGROUP,
+	  false, NULL },
+	{ "enforce: kernel", HAND_ROOT, true, false, PLAN_LIMIT_PROCESSES, 0, false, "none here" },
+};
+
+static void test_choice(struct tap *t, const struct choice *c)
 {
-	struct hand_options o = { .caller = HAND_ROOT, .fallback = true };
+	struct hand_options o = { .caller = c->caller, .fallback = c->fallback };
 	struct arena a = { 0 };
 	struct hand h;
+	int r = limits_compile(&h, &a, c->limits, &o, c->cgroup ? NULL : "none here");
 
-	tap_int(t, limits_compile(&h, &a, "processes: 50", &o), -1, "refused for kernel uid 0");
-	tap_ok(t, strstr(h.err.msg, "exempts uid 0") != NULL, "with the reason: %s", h.err.msg);
-	tap_int(t, h.err.line, 1, "and its place");
+	if (c->refused != NULL) {
+		tap_ok(t, r != 0 && strstr(h.err.msg, c->refused) != NULL && h.err.line == 1,
+		       "%s: refused: %s", c->limits, h.err.msg);
+	} else if (r != 0) {
+		tap_ok(t, false, "%s: %s", c->limits, h.err.msg);
+	} else {
+		tap_int(t, h.plan->limits[c->limit].mechanism, c->mechanism, c->limits);
+		tap_int(t, h.plan->watched, c->watched, "watched or not");
+		expect_rlimit(t, h.plan, RLIMIT_DATA,
+			      c->mechanism == PLAN_MECHANISM_RLIMIT_MONITOR ? 64 * M : ABSENT,
+			      c->mechanism == PLAN_MECHANISM_RLIMIT_MONITOR ? 64 * M : ABSENT);
+	}
 	hand_free(&h);
 	arena_free(&a);
 }
@@ -137,7 +187,8 @@ int main(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rlimit_rows); i++)
 		test_rlimits(&t, &rlimit_rows[i]);
-	test_refused(&t);
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
+		test_choice(&t, &choices[i]);
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		test_output(&t, &rows[i]);

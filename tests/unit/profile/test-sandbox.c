@@ -207,6 +207,21 @@ static const struct common_row blocks[] = {
 	{ SANDBOX("limits: {open_files: 1K}"), 1, 32, "without a unit" },
 	{ SANDBOX("limits: {file_size: 1}"), 1, 31, "a positive size" },
 	{ SANDBOX("limits: {on_output_limit: drop}"), 1, 37, "drain or kill" },
+	{ SANDBOX("limits: {memory: 4M, cpus: 0.01, disk: 1K, enforce: kernel}"), 0, 0, NULL },
+	{ SANDBOX("limits: {memory: 4095K}"), 1, 28, "at least 4M" },
+	{ SANDBOX("limits: {memory: 64}"), 1, 28, "a positive size" },
+	{ SANDBOX("limits: {cpus: 2}"), 0, 0, NULL },
+	{ SANDBOX("limits: {cpus: 1024}"), 0, 0, NULL },
+	{ SANDBOX("limits: {cpus: 1024.001}"), 1, 26, "at most three decimals" },
+	{ SANDBOX("limits: {cpus: 0.009}"), 1, 26, "from 0.01 to 1024" },
+	{ SANDBOX("limits: {cpus: 0.0101}"), 1, 26, "at most three decimals" },
+	{ SANDBOX("limits: {cpus: 1.}"), 1, 26, "at most three decimals" },
+	{ SANDBOX("limits: {cpus: .5}"), 1, 26, "at most three decimals" },
+	{ SANDBOX("limits: {cpus: 1.2.3}"), 1, 26, "at most three decimals" },
+	{ SANDBOX("limits: {cpus: -1}"), 1, 26, "at most three decimals" },
+	{ SANDBOX("limits: {cpus: 99999999999999999999}"), 1, 26, "at most three decimals" },
+	{ SANDBOX("limits: {disk: 0K}"), 1, 26, "a positive size" },
+	{ SANDBOX("limits: {enforce: maybe}"), 1, 29, "any or kernel" },
 	{ SANDBOX("max_output_bytes: 100"), 0, 0, NULL },
 	{ SANDBOX("max_output_bytes: 1K"), 1, 29, "without a unit" },
 	{ SANDBOX("max_output_bytes: 0"), 1, 29, "must not be zero" },
@@ -310,7 +325,7 @@ static const struct common_row blocks[] = {
 	{ SANDBOX("syscalls: {allow: [io_uring]}"), 1, 29, "opens setid_bits too" },
 	{ SANDBOX("syscalls: {allow: [user_ns]}"), 1, 30, "(did you mean 'userns'?)" },
 	{ SANDBOX("syscalls: {allow: [bpf]}"), 1, 30, "no single system calls" },
-	{ SANDBOX("limits: {memory: 64M}"), 1, 20, "unknown key 'memory'" },
+	{ SANDBOX("limits: {swap: 64M}"), 1, 20, "unknown key 'swap'" },
 };
 
 static void test_defaults(struct tap *t)
@@ -340,6 +355,7 @@ static void test_defaults(struct tap *t)
 	tap_int(t, (long long)s->limits.processes.value, 4096, "processes");
 	tap_int(t, (long long)s->limits.open_files.value, 1024, "open files");
 	tap_int(t, s->limits.file_bytes.set || s->limits.cpu_time_ms.set, false, "no other limit");
+	tap_int(t, s->limits.enforce, PROFILE_ENFORCE_ANY, "any mechanism");
 	tap_int(t, s->limits.on_output_limit, PROFILE_OUTPUT_DRAIN, "output is drained");
 	tap_int(t, (long long)s->hide.n, 3, "hide");
 	tap_int(t, (long long)s->freeze.n, 17, "freeze");

@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Memory, processors and disk without a cgroup: watched by the supervisor, and said to be; what only
+# a cgroup holds is refused with the reason. With one: tests/vm. P11-P16, P67, P101.
+LIVE_TIMEOUT=250
+. "$(dirname "$0")/lib.sh" || exit 1
+as_callers
+
+run_json() { # ARGS...: the object in $T/j, the status in $rc
+	rc=0
+	"$AGENTBOX" run --json --state "$STATE" -p "$P" "$@" >"$T/j" 2>"$T/err" </dev/null || rc=$?
+}
+ended() { # LIMIT DESCRIPTION
+	is "$rc" 124 "$2: 124"
+	json_is "$T/j" "o['status'] == 'limit' and o['limit'] == '$1' and o['limit_detail']['mechanism'] == o['mechanisms']['limits']['$1'] and o['limit_detail']['reached'] > o['limit_detail']['bound']" \
+		"$2: named, with what was reached"
+	json_get "$T/j" '"# overshoot %d KiB, ended %d ms after the start, gone %d ms later" % ((o["limit_detail"]["reached"] - o["limit_detail"]["bound"]) >> 10, o["limit_detail"]["at_ms"], o["usage"]["wall_ms"] - o["limit_detail"]["at_ms"])'
+}
+M=1048576
+
+# --- what there is here, whatever it is called
+base_profile "limits: {memory: 64M}"
+run_json -- true
+is "$rc" 0 "a run that needs little"
+how=$(json_get "$T/j" 'o["mechanisms"]["limits"]["memory"]')
+"$AGENTBOX" doctor --json >"$T/d" 2>/dev/null
+is "$(json_get "$T/d" 'o["limits"]["memory"]["any"]')" "$how" "doctor says the same mechanism"
+json_is "$T/d" '(o["limits"]["memory"]["kernel"] is None) == (o["limits"]["memory"]["why"] is not None)' "and a reason where the kernel has none"
+if [ "$how" = cgroup ]; then
+	note "this host gives a cgroup: the monitor is not used"
+	done_testing
+fi
+is "$how" rlimit+monitor "memory is watched"
+json_is "$T/j" '"monitor" not in str({k: v for k, v in o["mechanisms"]["limits"].items() if k != "memory"})' "nothing else is"
+
+# --- refused where only a monitor would do
+for key in 'memory: 64M' 'disk: 1G' 'cpus: 0.5'; do
+	base_profile "limits: {$key, enforce: kernel}"
+	run_json -- touch "$WS/ran"
+	is "$rc" 125 "enforce: kernel and $key: 125"
+	json_is "$T/j" "'limits.${key%%:*}' in o['error']['message'] and 'by the kernel' in o['error']['message'] and len(o['error']['message']) > 90" "with the reason"
+done
+base_profile "limits: {cpus: 0.5}"
+run_json -- touch "$WS/ran"
+is "$rc" 125 "cpus without a cgroup: 125"
+check_not "and nothing ran" test -e "$WS/ran"
+base_profile "limits: {enforce: kernel, processes: 50, timeout: 60s, output: 1M}"
+run_json -- true
+is "$rc" 0 "enforce: kernel and what needs no monitor"
+
+# --- memory
+base_profile "limits: {memory: 64M}"
+run_json -- "$PROBE" hog private $((256 * M)) 1
+like "$rc" '^[1-9]' "one process alone is refused more (RLIMIT_DATA)"
+json_is "$T/j" 'o["limit"] is None and "ENOMEM" in o["output"]' "and felt it"
+for kind in shared memfd; do
+	run_json -- "$PROBE" hog $kind $((256 * M)) 1
+	ended memory "a hog of $kind memory"
+done
+run_json -- "$PROBE" hog private $((4 * M)) 40
+ended memory "forty processes"
+no_sandbox_left "all are gone"
+run_json -- bash -c 'head -c 128M /dev/zero >/tmp/x; sleep 600'
+ended memory "the scratch counts"
+# Shared by forty, and so counted once: far below the limit, though the sum of them is above.
+run_json -- timeout 3 "$PYTHON" -I -c '
+import os, time
+x = bytearray(8 << 20)
+for i in range(20):
+    if os.fork() == 0:
+        break
+time.sleep(1)'
+is "$rc" 0 "what twenty processes share counts once"
+json_is "$T/j" '8 << 20 < o["usage"]["memory_peak_bytes"] < 64 << 20' "and the peak is known"
+base_profile "limits: {memory: 2G}"
+run_json -- bash -c "timeout 1 $PROBE hog shared $((96 * M)) 1; exit 3"
+is "$rc" 3 "the same within a larger limit (control)"
+
+# Two at a time, each with its own.
+base_profile "limits: {memory: 2G}"
+other=$P
+"$AGENTBOX" run --state "$STATE" -p "$other" -- bash -c 'sleep 2; exit 5' 2>/dev/null &
+one=$!
+base_profile "limits: {memory: 64M}"
+run_json -- "$PROBE" hog shared $((256 * M)) 1
+ended memory "one of two"
+rc=0
+wait "$one" || rc=$?
+is "$rc" 5 "the other goes on"
+
+# --- disk: the growth of the file systems of writable roots
+base_profile "limits: {disk: 64M}"
+run_json -- bash -c 'head -c 400M /dev/zero >fill; sync fill; sleep 600'
+ended disk "a filler of a writable root"
+rm -f "$WS/fill"
+run_json -- bash -c 'head -c 100M /dev/zero >/tmp/fill; sleep 1'
+like "$rc" '^(0|124)$' "the scratch is no disk"
+base_profile "limits: {disk: 100G}"
+run_json -- bash -c 'head -c 100M /dev/zero >fill; rm fill; sleep 1'
+is "$rc" 0 "room enough (control)"
+
+# --- without such a limit there is no monitor
+if command -v strace >/dev/null && [ "$CALLER" != nested ]; then
+	base_profile
+	strace -f -o "$T/calls" "$AGENTBOX" run --state "$STATE" -p "$P" -- true 2>/dev/null
+	is "$(grep -c -e timerfd -e /sys/fs/cgroup "$T/calls")" 0 "a plain run looks for no cgroup and sets no timer"
+	base_profile "limits: {memory: 64M}"
+	strace -f -o "$T/calls" "$AGENTBOX" run --state "$STATE" -p "$P" -- true 2>/dev/null
+	like "$(grep -c -e timerfd -e /sys/fs/cgroup "$T/calls")" '^[1-9]' "one with it does (control)"
+fi
+done_testing

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# lib.sh - the first process of the guest, and what the test there finds: is, has, at_most,
+# profile, run_in with its status in rc, and number.
+# shellcheck disable=SC2034
+export PATH=/usr/bin HOME=/root TERM=dumb
+echo
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mkdir -p /dev/pts /dev/shm
+mount -t cgroup2 -o nsdelegate cg /sys/fs/cgroup
+chmod 1777 /tmp
+mkdir -p /ws /home/u/.local
+chown -R 1000:1000 /ws /home/u
+
+pass() { echo "ok - $1"; }
+fail() {
+	echo "not ok - $1"
+	shift
+	[ $# = 0 ] || printf '%s\n' "$@" | head -n 20 | sed 's/^/#   /'
+}
+is() { # GOT WANT DESCRIPTION
+	if [ "$1" = "$2" ]; then pass "$3"; else fail "$3" "got  $1" "want $2" "$(tail -n 5 /tmp/err 2>/dev/null)"; fi
+}
+has() { # FILE TEXT DESCRIPTION
+	if grep -qF -- "$2" "$1"; then pass "$3"; else fail "$3" "want $2" "$(cat "$1")"; fi
+}
+at_most() { # NUMBER BOUND DESCRIPTION
+	if [ "${1:-x}" -le "$2" ] 2>/dev/null; then pass "$3"; else fail "$3" "got $1, at most $2"; fi
+}
+profile() { # LIMITS
+	printf 'sandbox: {roots: [{path: /ws, mode: rw}], limits: {%s}}\npermissions: {agents: {me: allow}}\n' "$1" >/tmp/p.yaml
+	chmod 644 /tmp/p.yaml
+	mkdir -p /profiles
+	cp /tmp/p.yaml /profiles/p.yaml
+}
+# In a cgroup, as a user, alone: what is started there replaces the shell.
+run_in() { # CGROUP UID ARGS...: status in $rc, the result in /tmp/j
+	where=$1 uid=$2
+	shift 2
+	rc=0
+
+	sh -c '
+		echo $$ >"/sys/fs/cgroup/$1/cgroup.procs" || exit 99
+		uid=$2
+		shift 2
+		[ "$uid" = 0 ] || export HOME=/home/u
+		exec /usr/bin/setpriv --reuid "$uid" --regid "$uid" --clear-groups /usr/bin/agentbox run -p /profiles/p.yaml --status-fd 9 "$@"
+	' - "$where" "$uid" "$@" 9>"${J:-/tmp/j}" >/tmp/out 2>/tmp/err || rc=$?
+}
+number() { # KEY: of the result
+	sed -n "s/.*\"$1\":\\([0-9]*\\).*/\\1/p" /tmp/j
+}
+. /guest.sh
+echo "# done"
+sync
+poweroff -f

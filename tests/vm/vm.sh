@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# vm.sh GUEST [KERNEL PARAMETERS...]: boot a kernel in QEMU, without any acceleration, with the
+# built program, the probe and a static busybox as its whole system, and run GUEST in it as root.
+# What GUEST prints on the serial line is TAP.
+#
+# Needs AGENTBOX and PROBE. The kernel is $AGENTBOX_VM_KERNEL, or the newest cloud kernel of
+# Debian, downloaded as a package once and kept in $AGENTBOX_VM_CACHE.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+guest=$1
+shift
+: "${AGENTBOX:?the built program}" "${PROBE:?the built probe}"
+cache=${AGENTBOX_VM_CACHE:-/var/tmp/agentbox-vm.$EUID}
+seconds=${AGENTBOX_VM_SECONDS:-850}
+
+out_of_reach() {
+	if [ "${AGENTBOX_MUST_WORK:-}" = 1 ]; then
+		echo "not ok 1 - the virtual machine (must work, but: $1)"
+		echo 1..1
+		exit 1
+	fi
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+for tool in qemu-system-x86_64 busybox cpio setpriv; do
+	command -v "$tool" >/dev/null || out_of_reach "$tool is not installed"
+done
+! ldd "$(command -v busybox)" >/dev/null 2>&1 || out_of_reach "busybox is not static"
+
+# The meta package names the kernel of today.
+find_kernel() {
+	local name
+	[ -d "$cache" ] || mkdir -m 700 "$cache"
+	[ -O "$cache" ] || return 1
+	kernel=$(find "$cache" -name 'vmlinuz-*' | sort | tail -n 1)
+	[ -z "$kernel" ] || return 0
+	name=$(apt-cache depends "${AGENTBOX_VM_PACKAGE:-linux-image-6.12-cloud-amd64}" 2>/dev/null |
+		awk '$1 == "Depends:" && /linux-image-/ { print $2; exit }')
+	[ -n "$name" ] || return 1
+	(cd "$cache" && apt-get download "$name" >/dev/null 2>&1 && dpkg-deb -x "$name"_*.deb . && rm -f ./*.deb) ||
+		return 1
+	kernel=$(find "$cache" -name 'vmlinuz-*' | sort | tail -n 1)
+	[ -n "$kernel" ]
+}
+kernel=${AGENTBOX_VM_KERNEL:-}
+[ -n "$kernel" ] || find_kernel || out_of_reach "no kernel can be had (AGENTBOX_VM_KERNEL names one)"
+
+root=$(mktemp -d /var/tmp/agentbox-vm.XXXXXX)
+trap 'rm -rf --one-file-system "$root"' EXIT
+trap 'exit 1' INT TERM HUP
+tree=$root/tree
+mkdir -p "$tree"/{usr/bin,usr/lib,usr/lib64,etc,proc,sys,dev,tmp,run,var/lib,root,home,new}
+for link in bin sbin lib lib64; do
+	ln -s "usr/${link/sbin/bin}" "$tree/$link"
+done
+install -m 755 "$AGENTBOX" "$tree/usr/bin/agentbox"
+install -m 755 "$PROBE" "$tree/usr/bin/probe"
+install -m 755 "$(command -v busybox)" "$tree/usr/bin/busybox"
+install -m 755 "$(command -v setpriv)" "$tree/usr/bin/setpriv"
+busybox --list | while IFS= read -r applet; do
+	[ -e "$tree/usr/bin/$applet" ] || ln -s busybox "$tree/usr/bin/$applet"
+done
+# The loader and the libraries of what is not static, at their own places.
+{ ldd "$AGENTBOX"; ldd "$(command -v setpriv)"; } | grep -o '/[^ ]*' | sort -u | while IFS= read -r lib; do
+	case $lib in
+	/usr/*) at=$lib ;;
+	*) at=/usr$lib ;;
+	esac
+	install -D -m 755 "$lib" "$tree$at"
+done
+printf 'root:x:0:0::/root:/bin/sh\nu:x:1000:1000::/home/u:/bin/sh\n' >"$tree/etc/passwd"
+printf 'root:x:0:\nu:x:1000:\n' >"$tree/etc/group"
+install -m 755 "$here/lib.sh" "$tree/lib.sh"
+install -m 755 "$guest" "$tree/guest.sh"
+# pivot_root(2) does not leave the initramfs itself, so the system moves to a tmpfs first.
+cat >"$tree/init" <<'INIT'
+#!/bin/busybox sh
+/bin/busybox mount -t tmpfs root /new
+/bin/busybox cp -a /bin /sbin /usr /lib /lib64 /etc /proc /sys /dev /tmp /run /var /root /home /lib.sh /guest.sh /new/ 2>/dev/null
+exec /bin/busybox switch_root /new /bin/busybox sh /lib.sh
+INIT
+chmod 755 "$tree/init"
+(cd "$tree" && find . -mindepth 1 | cpio -o -H newc --quiet) >"$root/initrd"
+
+# The console of the guest is ours; what is no TAP is shown as a comment.
+timeout -k 5 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m "${AGENTBOX_VM_MEMORY:-768}" \
+	-M q35 -nodefaults -nographic -serial stdio -no-reboot -kernel "$kernel" -initrd "$root/initrd" \
+	-append "console=ttyS0 panic=-1 quiet mitigations=off nokaslr cgroup_no_v1=all $*" </dev/null >"$root/out" 2>&1 || true
+tr -d '\r' <"$root/out" | awk '
+	/^(not )?ok - / { n++; sub(/ok - /, "ok " n " - "); if (/^not/) bad++; print; next }
+	/^# done$/ { done = 1 }
+	{ sub(/^/, "# "); print }
+	END {
+		if (!done) { print "not ok " ++n " - the guest came to its end"; bad++ }
+		print "1.." n; exit bad > 0
+	}'
