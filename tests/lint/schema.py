@@ -50,7 +50,7 @@ BAD = [
     {**LEAST, "sandbx": {}},
     {**LEAST, "extends": "builtin:default"},
     sandbox(netwrok="none"),
-    sandbox(network="open"),
+    sandbox(unix_sockets="open"),
     sandbox(roots="/srv/w"),
     sandbox(roots=[{"at": "/x"}]),
     sandbox(roots=[{"path": "/srv/x", "mode": "rwx"}]),
