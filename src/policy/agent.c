@@ -93,11 +93,27 @@ static bool path_instance(struct build *b, enum profile_verdict mode, const char
 	return true;
 }
 
+/* The longest name that every match has among its components. */
+static uint32_t needed_name(const struct glob *g)
+{
+	const struct glob_segment *best = NULL;
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct glob_segment *s = &g->segments[i];
+
+		if (s->kind == GLOB_LITERAL && (best == NULL || s->len > best->len))
+			best = s;
+	}
+	return best == NULL ? 0 : agent_hash(best->text, best->len);
+}
+
 static void paths_add(struct build *b, struct agent_rules *list, const struct profile_rule *from,
 		      const char *instance)
 {
 	struct profile_rule *rule = &list->rules.v[list->rules.n - 1];
-	struct agent_row row = { .actions = rule->actions, .rule = (uint32_t)list->rules.n - 1 };
+	struct agent_row row = { .actions = rule->actions,
+				 .rule = (uint32_t)list->rules.n - 1,
+				 .strict = rule->mode != PROFILE_ALLOW };
 
 	for (size_t i = 0; i < from->paths.n; i++) {
 		struct profile_path p = from->paths.v[i];
@@ -107,6 +123,7 @@ static void paths_add(struct build *b, struct agent_rules *list, const struct pr
 		row.item = (uint32_t)rule->paths.n;
 		row.len = (uint16_t)(p.glob.prefix[1] == '\0' ? 0 : strlen(p.glob.prefix));
 		row.hash = agent_hash(p.glob.prefix, row.len);
+		row.need = needed_name(&p.glob);
 		*array_push(b->arena, &rule->paths) = p;
 		*array_push(b->arena, &list->paths) = row;
 	}
@@ -116,7 +133,9 @@ static void rule_add(struct build *b, struct agent_rules *list, const struct pro
 		     const char *instance)
 {
 	struct profile_rule *rule = array_push(b->arena, &list->rules);
-	struct agent_row row = { .actions = from->actions, .rule = (uint32_t)list->rules.n - 1 };
+	struct agent_row row = { .actions = from->actions,
+				 .rule = (uint32_t)list->rules.n - 1,
+				 .strict = from->mode != PROFILE_ALLOW };
 
 	*rule = *from;
 	memset(&rule->paths, 0, sizeof(rule->paths));
@@ -131,12 +150,17 @@ static void rule_add(struct build *b, struct agent_rules *list, const struct pro
 		row.hash = agent_hash(name, strlen(name));
 		*array_push(b->arena, &list->commands) = row;
 	}
-	row = (struct agent_row){ .actions = from->actions, .rule = row.rule, .any = true };
+	row = (struct agent_row){
+		.actions = from->actions, .rule = row.rule, .strict = row.strict, .any = true
+	};
 	if (from->any_host)
 		*array_push(b->arena, &list->hosts) = row;
 	row.any = false;
 	for (size_t i = 0; i < from->hosts.n; i++) {
+		const struct hostpat *h = &from->hosts.v[i].pattern;
+
 		row.item = (uint32_t)i;
+		row.hash = h->kind == HOSTPAT_NAME ? agent_hash(h->name, strlen(h->name)) : 0;
 		*array_push(b->arena, &list->hosts) = row;
 	}
 }

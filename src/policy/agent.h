@@ -13,11 +13,14 @@
  * it is passed over without a look at the rule. */
 struct agent_row {
 	action_set actions;
-	uint32_t hash;   /* paths: of the literal prefix; commands: of the program's name */
+	uint32_t hash;   /* paths: of the literal prefix; commands: of the program's name; hosts: of
+			    the one name, else 0 */
+	uint32_t need;   /* paths: of a component that the rest of the pattern names; 0: none */
 	uint32_t rule;   /* in rules */
 	uint32_t item;   /* in its paths, commands or hosts */
 	uint32_t number; /* commands: among those of all rules of all lists */
 	uint16_t len;    /* paths: of the literal prefix, 0 for "/" */
+	bool strict;     /* the rule is no allow */
 	bool any;        /* commands: ["*"]; hosts: any_host */
 };
 

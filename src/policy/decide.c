@@ -105,21 +105,44 @@ static bool path_matches(const struct profile_rule *rule, const struct profile_p
 	return match_tree(p, rq->path, rq->path_is_file || rule->mode != PROFILE_ALLOW);
 }
 
+/* The names of a path as bits of their hashes: what is not there is certainly no component. */
+#define NAME_BITS 1024
+
+static void names_fill(const char *path, uint64_t bits[NAME_BITS / 64])
+{
+	while (*path != '\0') {
+		size_t len = strcspn(path, "/");
+		uint32_t h = agent_hash(path, len) >> 1;
+
+		bits[h % NAME_BITS / 64] |= (uint64_t)1 << h % 64;
+		path += len + (path[len] == '/');
+	}
+}
+
+static bool names_miss(const uint64_t bits[NAME_BITS / 64], uint32_t need)
+{
+	uint32_t h = need >> 1;
+
+	return need != 0 && (bits[h % NAME_BITS / 64] >> h % 64 & 1) == 0;
+}
+
 static const struct profile_rule *match_paths(const struct agent_rules *list,
 					      const struct request *rq)
 {
 	uint32_t hashes[PATH_MAX];
+	uint64_t names[NAME_BITS / 64] = { 0 };
 	size_t len = strlen(rq->path);
 
 	if (len >= PATH_MAX)
 		return NULL;
 	agent_hashes(rq->path, len == 1 ? 0 : len, hashes);
+	names_fill(rq->path + 1, names);
 	for (size_t i = 0; i < list->paths.n; i++) {
 		const struct agent_row *row = &list->paths.v[i];
 		const struct profile_rule *rule;
 
 		if ((row->actions & ACTION_BIT(rq->action)) == 0 || row->len > len ||
-		    hashes[row->len] != row->hash)
+		    hashes[row->len] != row->hash || names_miss(names, row->need))
 			continue;
 		rule = &list->rules.v[row->rule];
 		if (path_matches(rule, &rule->paths.v[row->item], rq))
@@ -164,14 +187,16 @@ static const struct profile_rule *match_commands(const struct agent_rules *list,
 
 	for (size_t i = 0; i < list->commands.n; i++) {
 		const struct agent_row *row = &list->commands.v[i];
-		const struct profile_rule *rule = &list->rules.v[row->rule];
-		const struct command_file *file =
-			row->number < c->n_pattern_files ? &c->pattern_files[row->number] : NULL;
+		const struct profile_rule *rule;
+		const struct command_file *file;
 
-		if ((row->actions & ACTION_BIT(rq->action)) == 0)
+		if ((row->actions & ACTION_BIT(rq->action)) == 0 ||
+		    (!row->any && !row->strict && row->hash != hash))
 			continue;
+		rule = &list->rules.v[row->rule];
+		file = row->number < c->n_pattern_files ? &c->pattern_files[row->number] : NULL;
 		if (row->any || match_command(&rule->commands.v[row->item], file, c,
-					      row->hash == hash, rule->mode != PROFILE_ALLOW))
+					      row->hash == hash, row->strict))
 			return rule;
 	}
 	return NULL;
@@ -181,15 +206,18 @@ static const struct profile_rule *match_commands(const struct agent_rules *list,
 static const struct profile_rule *match_hosts(const struct agent_rules *list,
 					      const struct request *rq)
 {
+	const struct host_target *to = rq->host;
+	uint32_t hash = to == NULL ? 0 : agent_hash(to->name, strlen(to->name));
+
 	for (size_t i = 0; i < list->hosts.n; i++) {
 		const struct agent_row *row = &list->hosts.v[i];
 		const struct profile_rule *rule = &list->rules.v[row->rule];
 
-		if ((row->actions & ACTION_BIT(rq->action)) == 0)
+		if ((row->actions & ACTION_BIT(rq->action)) == 0 ||
+		    (to != NULL && row->hash != 0 && row->hash != hash))
 			continue;
-		if (row->any ||
-		    (rq->host == NULL ? rule->mode != PROFILE_ALLOW
-				      : hostpat_match(&rule->hosts.v[row->item].pattern, rq->host)))
+		if (row->any || (to == NULL ? row->strict
+					    : hostpat_match(&rule->hosts.v[row->item].pattern, to)))
 			return rule;
 	}
 	return NULL;
