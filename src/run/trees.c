@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "base/io.h"
 #include "run/blame.h"
+#include "run/idmap.h"
 #include "sys/clone.h"
 #include "sys/fs.h"
 #include "sys/mountapi.h"
@@ -66,6 +67,9 @@ static int holder_map(pid_t pid, uint32_t uid, uint32_t gid)
 	int fd;
 	int r;
 
+	pid = idmap_pid(pid);
+	if (pid < 0)
+		return pid;
 	map_text(text, sizeof(text), uid);
 	r = write_file(pid, "uid_map", text);
 	if (r < 0)

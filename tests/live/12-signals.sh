@@ -117,6 +117,52 @@ is $? 0 "as a process-group leader"
 check "a signal of the command to its group does not leave the sandbox" sh -c "$AGENTBOX run --state $STATE -p $P -- sh -c 'kill -TERM 0'; test \$? = 143"
 check "nor one to everybody" sh -c "$AGENTBOX run --state $STATE -p $P -- sh -c 'trap : TERM; kill -TERM -1; exit 0'"
 
+# A thread of the caller's that ends is not the caller, but for --die-with-parent (man page).
+cat >"$T/thread.py" <<'PY'
+import os, subprocess, sys, threading, time
+up, cmd, go, p = sys.argv[1], sys.argv[2:], sys.argv[1] + ".go", []
+for f in up, go:
+    if os.path.exists(f):
+        os.unlink(f)
+def start():
+    p.append(subprocess.Popen(cmd))
+    end = time.monotonic() + 60
+    while not os.path.exists(up) and time.monotonic() < end:
+        time.sleep(0.02)
+t = threading.Thread(target=start)
+t.start()
+t.join()
+# The thread is gone from the kernel too, not just from Python.
+while len(os.listdir("/proc/self/task")) > 1:
+    time.sleep(0.02)
+open(go, "w").close()
+print("status", p[0].wait(60), flush=True)
+PY
+waits='touch up; while ! test -e up.go; do sleep 0.05; done; exit 9'
+out=$(py "$T/thread.py" "$WS/up" "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c "$waits")
+is "$out" "status 9" "a run outlives the thread that started it"
+out=$(py "$T/thread.py" "$WS/up" "$AGENTBOX" run --state "$STATE" -p "$P" --die-with-parent -- sh -c 'touch up; exec sleep 1000')
+is "$out" "status -9" "with --die-with-parent it does not"
+
+# --- in a container without an init (P21): agentbox as pid 1, or below a pid 1 that reaps nothing;
+# /proc is the outer one, whose numbers are others
+contained=(unshare -pf)
+[ "$EUID" = 0 ] || contained=(unshare -rpf)
+if "${contained[@]}" true 2>/dev/null; then
+	expect_rc 5 "as pid 1" "${contained[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c 'exit 5'
+	is "$(cat "$T/err")" "" "with the identity that it has elsewhere"
+	expect_rc 6 "with a daemon left inside" "${contained[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- \
+		sh -c "$PROBE daemonize 300 $WS/daemon; exit 6"
+	no_sandbox_left "which is gone"
+	# shellcheck disable=SC2016 # for the shell inside
+	out=$("${contained[@]}" --mount-proc sh -c 'i=0; while [ $i -lt 20 ]; do "$@" || exit; i=$((i + 1)); done
+		grep -h "^State:.Z" /proc/[0-9]*/status | wc -l' sh "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c 'sleep 1000 & :')
+	is "$out" 0 "20 runs below a pid 1 that reaps nothing leave no zombie"
+	no_sandbox_left "nothing is left"
+else
+	note "no pid namespace for this caller"
+fi
+
 # --- a storm of signals during start and copy (P16)
 head -c 20000000 /dev/urandom >"$T/big"
 want=$(sha256sum <"$T/big")
