@@ -43,12 +43,13 @@ static int route_gateway(const struct plan_net *net, int nl)
 	return r;
 }
 
-static int hand_over(const struct plan_net *net, struct plan_net_packet packet, int *fds,
-		     uint32_t n)
+/* The first @n_own of the descriptors are closed here afterwards. */
+static int hand_over(const struct plan_net *net, struct plan_net_packet packet, const int *fds,
+		     uint32_t n, uint32_t n_own)
 {
 	int r = sys_send_fds(net->handoff, &packet, sizeof(packet), fds, n);
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n_own; i++)
 		(void)sys_close(fds[i]);
 	return r;
 }
@@ -69,7 +70,7 @@ static int hand_listeners(struct child_ctx *ctx, struct plan_net_packet packet)
 		n++;
 		if (n < SYS_FDS_MAX && i + 1 < net->n_ports)
 			continue;
-		r = hand_over(net, packet, fds, n);
+		r = hand_over(net, packet, fds, n, n);
 		if (r < 0)
 			return r;
 		n = 0;
@@ -77,10 +78,11 @@ static int hand_listeners(struct child_ctx *ctx, struct plan_net_packet packet)
 	return 0;
 }
 
-/* All sockets, in the namespace that we are in. */
-static int hand_sockets(struct child_ctx *ctx, struct plan_net_packet packet)
+/* All sockets, in the namespace that we are in. With them goes the sandbox's own namespace: what a
+ * program sent right before it ended is still on its way through it. */
+static int hand_sockets(struct child_ctx *ctx, struct plan_net_packet packet, int inner_ns)
 {
-	int fds[2];
+	int fds[3];
 	int r;
 
 	fds[0] = sys_listen_dns(PLAN_NET_GATEWAY, 0);
@@ -89,8 +91,9 @@ static int hand_sockets(struct child_ctx *ctx, struct plan_net_packet packet)
 	fds[1] = sys_listen_dns(PLAN_NET_GATEWAY, 1);
 	if (fds[1] < 0)
 		return fds[1];
+	fds[2] = inner_ns;
 	packet.kind = PLAN_NET_RESOLVER;
-	r = hand_over(&ctx->plan->net, packet, fds, 2);
+	r = hand_over(&ctx->plan->net, packet, fds, 3, 2);
 	return r < 0 ? r : hand_listeners(ctx, packet);
 }
 
@@ -136,16 +139,13 @@ static int build_gateway(struct child_ctx *ctx, int inner, int inner_ns)
 	if (r < 0)
 		return r;
 	refuse_udp_at_once();
-	return hand_sockets(ctx, packet);
+	return hand_sockets(ctx, packet, inner_ns);
 }
 
-static int build_linked(struct child_ctx *ctx, int inner)
+static int build_linked(struct child_ctx *ctx, int inner, int ns)
 {
-	int ns, back, r;
+	int back, r;
 
-	ns = sys_openat2(AT_FDCWD, "/proc/self/ns/net", O_RDONLY, 0, 0);
-	if (ns < 0)
-		return ns;
 	r = sys_unshare_net();
 	if (r == 0) {
 		r = build_gateway(ctx, inner, ns);
@@ -153,12 +153,11 @@ static int build_linked(struct child_ctx *ctx, int inner)
 		if (back < 0)
 			r = back;
 	}
-	(void)sys_close(ns);
 	return r;
 }
 
 /* Without a link: addresses and listeners on the one lo that there is. */
-static int build_on_lo(struct child_ctx *ctx, int inner)
+static int build_on_lo(struct child_ctx *ctx, int inner, int ns)
 {
 	const struct plan_net_packet packet = { .topology = PLAN_NET_LOOPBACK };
 	int r;
@@ -166,21 +165,25 @@ static int build_on_lo(struct child_ctx *ctx, int inner)
 	r = sys_net_addr(inner, SYS_NET_LO, PLAN_NET_SELF, PLAN_NET_LO_BITS);
 	if (r == 0)
 		r = route_gateway(&ctx->plan->net, inner);
-	return r < 0 ? r : hand_sockets(ctx, packet);
+	return r < 0 ? r : hand_sockets(ctx, packet, ns);
 }
 
 int child_build_network(struct child_ctx *ctx)
 {
-	int inner, r;
+	int inner, ns, r;
 
 	if (!ctx->plan->net.named)
 		return 0;
 	inner = sys_netlink();
 	if (inner < 0)
 		return inner;
-	r = build_linked(ctx, inner);
+	ns = sys_openat2(AT_FDCWD, "/proc/self/ns/net", O_RDONLY, 0, 0);
+	if (ns < 0)
+		return ns;
+	r = build_linked(ctx, inner, ns);
 	if (r == -EOPNOTSUPP)
-		r = build_on_lo(ctx, inner);
+		r = build_on_lo(ctx, inner, ns);
+	(void)sys_close(ns);
 	(void)sys_close(inner);
 	return r;
 }

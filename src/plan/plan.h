@@ -162,8 +162,9 @@ struct plan_net {
 	uint32_t n_routes;
 };
 
-/* The first packet over the handoff socket comes with the resolver's sockets, UDP and TCP; those
- * that follow with listeners, until there are n_ports of them. */
+/* The first packet over the handoff socket comes with the resolver's sockets, UDP and TCP, and the
+ * sandbox's own network namespace; those that follow with listeners, until there are n_ports of
+ * them. */
 enum plan_net_kind {
 	PLAN_NET_NONE = 0,
 	PLAN_NET_RESOLVER,

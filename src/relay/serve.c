@@ -108,7 +108,8 @@ static bool take_packet(struct relay *r, const struct plan_net_packet *packet,
 			const struct handed *h)
 {
 	if (packet->kind == PLAN_NET_RESOLVER) {
-		if (h->n != 2 || r->dns_udp >= 0)
+		/* The third is the sandbox's namespace: held until we end, never entered. */
+		if (h->n != 3 || r->dns_udp >= 0)
 			return false;
 		r->dns_udp = h->fds[0];
 		r->dns_tcp = h->fds[1];
