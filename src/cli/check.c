@@ -152,18 +152,6 @@ static int check_command(struct arena *a, struct check *c, char *const *environ_
 	return 0;
 }
 
-/* What the relay of a run would say; where the name leads is not looked up. */
-static void check_named(struct check *c, const struct host_target *t)
-{
-	struct connect_rules rules;
-	struct connect_answer answer;
-
-	connect_build(c->context.arena, c->context.profile, c->context.agent, &rules);
-	connect_decide(&rules, t, &answer);
-	if (answer.verdict != PROFILE_ALLOW && answer.layer == 0)
-		deny(c, "sandbox", "sandbox_deny", "not among the sandbox's hosts");
-}
-
 static void check_host(struct check *c)
 {
 	struct host_target target;
@@ -177,16 +165,9 @@ static void check_host(struct check *c)
 	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
 	if (c->decision.verdict != PROFILE_ALLOW)
 		return;
-	switch (c->context.profile->sandbox.network) {
-	case PROFILE_NETWORK_HOST:
-		break;
-	case PROFILE_NETWORK_NAMED:
-		check_named(c, &target);
-		break;
-	case PROFILE_NETWORK_NONE:
-		deny(c, "sandbox", "sandbox_deny", "the sandbox has no network");
-		break;
-	}
+	why = connect_outside(c->context.arena, c->context.profile, c->context.agent, &target);
+	if (why != NULL)
+		deny(c, "sandbox", "sandbox_deny", why);
 }
 
 int check_decide(struct arena *a, struct check *c, struct err *err)

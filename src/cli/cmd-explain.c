@@ -8,6 +8,7 @@
 #include "base/exitcode.h"
 #include "base/path.h"
 #include "cli/context.h"
+#include "policy/connect.h"
 #include "policy/explain.h"
 
 static const struct cli_option options[] = {
@@ -20,13 +21,42 @@ static const char *const verdicts[] = {
 	[PROFILE_DENY] = "deny", [PROFILE_INTERRUPT] = "interrupt", [PROFILE_ALLOW] = "allow"
 };
 
-static bool has_network(const struct cli_context *c)
+/* As a run would have it. */
+static enum profile_network network_of(const struct cli_context *c)
 {
 	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST };
+	enum profile_network n = c->profile->sandbox.network;
+	struct connect_rules rules;
 	struct decision d;
 
+	if (n == PROFILE_NETWORK_NAMED) {
+		connect_build(c->arena, c->profile, c->agent, &rules);
+		return connect_any(&rules) ? n : PROFILE_NETWORK_NONE;
+	}
 	policy_decide(c->profile, c->agent, &rq, &d);
-	return c->profile->sandbox.network == PROFILE_NETWORK_HOST && d.verdict == PROFILE_ALLOW;
+	return d.verdict == PROFILE_ALLOW ? n : PROFILE_NETWORK_NONE;
+}
+
+static const struct {
+	const char *word, *text;
+} networks[] = {
+	[PROFILE_NETWORK_NONE] = { "none", "none" },
+	[PROFILE_NETWORK_NAMED] = { "named", "by name (TCP only, by a relay): of these what the "
+					     "rules above allow too: " },
+	[PROFILE_NETWORK_HOST] = { "host", "the host's" },
+};
+
+static json_t *hosts_json(const struct cli_context *c)
+{
+	const struct profile_named *n = &c->profile->sandbox.named;
+	json_t *list;
+
+	if (network_of(c) != PROFILE_NETWORK_NAMED)
+		return json_null();
+	list = json_array();
+	for (size_t i = 0; i < n->allow.n; i++)
+		(void)json_array_append_new(list, json_text(n->allow.v[i].text));
+	return list;
 }
 
 static json_t *row_json(const struct explain_row *r)
@@ -83,7 +113,8 @@ static void print_json(const struct cli_context *c, const struct explain *e)
 	json_put(o, "agent", json_text(c->agent->id));
 	json_put(o, "view", view);
 	json_put(o, "rules", rules);
-	json_put(o, "network", json_text(has_network(c) ? "host" : "none"));
+	json_put(o, "network", json_text(networks[network_of(c)].word));
+	json_put(o, "hosts", hosts_json(c));
 	json_put(o, "commands", commands_json(&c->profile->sandbox));
 	(void)cli_print_json(STDOUT_FILENO, o);
 }
@@ -128,6 +159,21 @@ static void print_rows(struct arena *a, const struct explain *e)
 	}
 }
 
+static void print_network(struct arena *a, const struct cli_context *c)
+{
+	const struct profile_named *n = &c->profile->sandbox.named;
+	enum profile_network network = network_of(c);
+	const char *text = networks[network].text;
+
+	for (size_t i = 0; network == PROFILE_NETWORK_NAMED && i < n->allow.n; i++)
+		text = arena_printf(a, "%s%s%s", text, i == 0 ? "" : ", ", n->allow.v[i].text);
+	for (size_t i = 0; network == PROFILE_NETWORK_NAMED && i < n->deny.n; i++)
+		text = arena_printf(a, "%s%s%s", text, i == 0 ? "; but not " : ", ",
+				    n->deny.v[i].text);
+	(void)puts("");
+	print_line(arena_printf(a, "network: %s", text));
+}
+
 static void print_text(struct arena *a, const struct cli_context *c, const struct explain *e)
 {
 	const struct profile_sandbox *s = &c->profile->sandbox;
@@ -151,7 +197,7 @@ static void print_text(struct arena *a, const struct cli_context *c, const struc
 				  : arena_printf(a, "%s, %s", commands, s->commands.v[i].text);
 	if (!s->any_command && s->commands.n == 0)
 		commands = "none";
-	(void)printf("\nnetwork: %s\n", has_network(c) ? "the host's" : "none");
+	print_network(a, c);
 	print_line(arena_printf(a, "commands: %s", commands));
 }
 

@@ -111,15 +111,9 @@ static void decide_named(struct prepared *p, struct plan_request *rq)
 {
 	const struct cli_context *c = &p->context;
 	bool any = false;
-	bool allowed = false;
 
 	connect_build(c->arena, c->profile, c->agent, &p->connect);
-	for (size_t i = 0; i < p->connect.n; i++) {
-		const struct connect_rule *rule = &p->connect.rules[i];
-
-		allowed = allowed || (rule->layer > 0 && rule->verdict != PROFILE_DENY);
-	}
-	if (p->connect.layers == 0 || !allowed || c->profile->sandbox.named.allow.n == 0)
+	if (!connect_any(&p->connect))
 		return;
 	rq->n_ports = connect_ports(c->arena, &c->profile->sandbox.named, &rq->ports, &any);
 	rq->named_network = true;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "policy/connect.h"
 #include "policy/match.h"
 
 /* Where a program's name is looked for, and what else of the base can be read. */
@@ -150,7 +151,7 @@ static void decide_command(struct arena *a, const struct profile *p,
 		outside(ret, "none of the sandbox's commands");
 }
 
-static void decide_host(const struct profile *p, const struct policy_agent *agent,
+static void decide_host(struct arena *a, const struct profile *p, const struct policy_agent *agent,
 			const struct profile_test *test, struct decision *ret)
 {
 	struct host_target target;
@@ -164,8 +165,11 @@ static void decide_host(const struct profile *p, const struct policy_agent *agen
 		return;
 	}
 	policy_decide(p, agent, &rq, ret);
-	if (ret->verdict == PROFILE_ALLOW && p->sandbox.network != PROFILE_NETWORK_HOST)
-		outside(ret, "the sandbox has no network");
+	if (ret->verdict != PROFILE_ALLOW)
+		return;
+	why = connect_outside(a, p, agent, &target);
+	if (why != NULL)
+		outside(ret, why);
 }
 
 void cases_decide(struct arena *a, const struct profile *p, const struct profile_test *test,
@@ -185,7 +189,7 @@ void cases_decide(struct arena *a, const struct profile *p, const struct profile
 		decide_command(a, p, agent, test, ret);
 		return;
 	case OPERATION_CONNECT:
-		decide_host(p, agent, test, ret);
+		decide_host(a, p, agent, test, ret);
 		return;
 	case OPERATION_HOST:
 	case OPERATION_MAX:

@@ -125,6 +125,39 @@ void connect_build(struct arena *a, const struct profile *p, const struct policy
 				       .layers = (unsigned)agent->lists.n + 1 };
 }
 
+bool connect_any(const struct connect_rules *r)
+{
+	unsigned seen = 0;
+
+	/* By layers, ascending. */
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->rules[i].layer == seen && r->rules[i].verdict != PROFILE_DENY)
+			seen++;
+	}
+	return r->layers > 0 && seen == r->layers;
+}
+
+const char *connect_outside(struct arena *a, const struct profile *p,
+			    const struct policy_agent *agent, const struct host_target *t)
+{
+	struct connect_rules rules;
+	struct connect_answer answer;
+
+	switch (p->sandbox.network) {
+	case PROFILE_NETWORK_HOST:
+		return NULL;
+	case PROFILE_NETWORK_NAMED:
+		connect_build(a, p, agent, &rules);
+		connect_decide(&rules, t, &answer);
+		return answer.verdict != PROFILE_ALLOW && answer.layer == 0
+			       ? "not among the sandbox's hosts"
+			       : NULL;
+	case PROFILE_NETWORK_NONE:
+		break;
+	}
+	return "the sandbox has no network";
+}
+
 size_t connect_ports(struct arena *a, const struct profile_named *n, const uint16_t **ret,
 		     bool *ret_any)
 {

@@ -50,6 +50,15 @@ bool connect_may_resolve(const struct connect_rules *r, const char *name, const 
 void connect_build(struct arena *a, const struct profile *p, const struct policy_agent *agent,
 		   struct connect_rules *ret);
 
+/* connect_any() - every principal may connect to something, and the sandbox lists something. */
+bool connect_any(const struct connect_rules *r);
+
+/* connect_outside() - what the sandbox says against a host that the agent's rules allow, in words
+ * for the caller; NULL: nothing. What the relay of a run would say; where a name leads is not
+ * looked up. */
+const char *connect_outside(struct arena *a, const struct profile *p,
+			    const struct policy_agent *agent, const struct host_target *t);
+
 /* connect_ports() - the ports that the sandbox's list names, ascending, each once; in @a.
  * *ret_any: any port is among them, which no list can hold. Return: how many. */
 size_t connect_ports(struct arena *a, const struct profile_named *n, const uint16_t **ret,

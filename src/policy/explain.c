@@ -221,13 +221,15 @@ static void add_rule(struct build *b, const char *agent, const struct profile_ru
 
 	if ((r->actions & files) != 0) {
 		row.mechanism = "mounts";
-		row.limit = "of whole roots; what is finer decides requests for files alone";
+		row.limit = "of a part of a root a mask, until the host replaces what it covers";
 	} else if ((r->actions & ACTION_BIT(ACTION_RUN_COMMAND)) != 0) {
 		row.mechanism = "decision on the request";
 		row.limit = "not on what the command starts: 'commands' of the sandbox binds that";
 	} else {
-		row.mechanism = "network namespace";
-		row.limit = NULL;
+		bool named = b->in->profile->sandbox.network == PROFILE_NETWORK_NAMED;
+
+		row.mechanism = named ? "network namespace and relay" : "network namespace";
+		row.limit = named ? "what is sent to an allowed host is not looked at" : NULL;
 	}
 	*array_push(b->arena, &b->ret->rules) = row;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "policy/connect.h"
 #include "policy/match.h"
 
 struct lint {
@@ -52,8 +53,13 @@ static bool may_connect(const struct lint *l, const struct profile_agent *declar
 {
 	const struct policy_agent *agent = agent_widest(l->arena, declared);
 	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST };
+	struct connect_rules rules;
 	struct decision d;
 
+	if (l->profile->sandbox.network == PROFILE_NETWORK_NAMED) {
+		connect_build(l->arena, l->profile, agent, &rules);
+		return connect_any(&rules);
+	}
 	policy_decide(l->profile, agent, &rq, &d);
 	return d.verdict == PROFILE_ALLOW;
 }
@@ -62,7 +68,7 @@ static void check_network(struct lint *l)
 {
 	const struct profile *p = l->profile;
 
-	if (p->sandbox.network != PROFILE_NETWORK_HOST)
+	if (p->sandbox.network == PROFILE_NETWORK_NONE)
 		return;
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
 		const struct profile_agent *agent = &p->permissions.agents.v[i];

@@ -131,7 +131,7 @@ rows() {
 	awk '/^## Beside bubblewrap/ { on = 1 } /^## What is not/ { on = 0 } on && /^\|/' "$LIVE/source/README.md"
 }
 is "$(rows | sed 1,2d | cut -d'|' -f2 | tr -s ' ' | tr '\n' ';')" \
-	" network ; environment ; other open descriptors ; system calls ; set-up fails ; limits of time and output ; who may do what, and a log of it ; any layout of mounts ;" \
+	" network ; environment ; other open descriptors ; system calls ; set-up fails ; limits of time, output, memory, processes ; who may do what, and a log of it ; any layout of mounts ;" \
 	"the table has the rows that are tested here"
 own=$(readlink /proc/self/ns/net)
 is "$("${B[@]}" readlink /proc/self/ns/net)" "$own" "bwrap: the network is the host's"
@@ -154,6 +154,12 @@ expect_rc 125 "agentbox: set-up that fails" agentbox run -p default -w /no/such 
 expect_rc 1 "agentbox: a command that fails" "${A[@]}" -- sh -c 'exit 1'
 is "$(bwrap --help | grep -ciE 'timeout|limit|audit|policy')" 0 "bwrap: no such limits, rules or log"
 expect_rc 124 "agentbox: a limit of time" "${A[@]}" --timeout 300ms -- sleep 60
+printf 'extends: [builtin:default]\nsandbox: {limits: {memory: 64M, processes: 20}}\n' >"$T/limits.yaml"
+agentbox run --json -p "$T/limits.yaml" -w . -- tail /dev/zero >"$T/tail"
+json_is "$T/tail" 'o["rc"] != 0 and o["usage"]["max_rss_bytes"] < 128 << 20' "agentbox: one of memory"
+many='for ((i = 0; i < $0; i++)); do sleep 60 & done 2>/dev/null; jobs -r | wc -l'
+is "$(agentbox run -q -p "$T/limits.yaml" -w . -- bash -c "$many" 10)" 10 "agentbox: ten processes of twenty"
+unlike "$(agentbox run -q -p "$T/limits.yaml" -w . -- bash -c "$many" 30)" 30 "agentbox: not thirty"
 expect_rc 120 "agentbox: who may" "${A[@]}" -a stranger -- true
 expect_rc 0 "agentbox: a log" agentbox audit verify
 expect_rc 0 "bwrap: any place" "${B[@]}" --bind "$WS" /opt touch /opt/placed

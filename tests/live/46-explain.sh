@@ -75,4 +75,14 @@ expect_rc 120 "an agent that is not there" "$AGENTBOX" explain -p "$P" -a three
 like "$(cat "$T/err")" "agents with -a: one, two" "is told which are"
 expect_rc 125 "no profile" "$AGENTBOX" explain
 expect_rc 125 "a word" "$AGENTBOX" explain -p "$P" -a one "$WS"
+
+# --- a network by name
+sed 's/^sandbox:/sandbox:\n  network: {allow: ["example.org:443"], deny: ["a.example.org"]}/' "$P" >"$T/named.yaml"
+expect_rc 0 "hosts that no rule allows" "$AGENTBOX" explain -p "$T/named.yaml" -a one --json
+json_is "$T/out" 'o["network"] == "none" and o["hosts"] is None' "give no network"
+sed -i 's/^\(.*\)- {operations: \[execute\].*/&\n\1- {operations: [connect], hosts: ["*"], mode: allow}/' "$T/named.yaml"
+expect_rc 0 "hosts that a rule allows" "$AGENTBOX" explain -p "$T/named.yaml" -a one --json
+json_is "$T/out" 'o["network"] == "named" and o["hosts"] == ["example.org:443"]' "are named"
+expect_rc 0 "as text" "$AGENTBOX" explain -p "$T/named.yaml" -a one
+like "$(cat "$T/out")" "network: by name .*: example\.org:443; but not a\.example\.org" "text: the hosts"
 done_testing

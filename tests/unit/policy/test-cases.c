@@ -74,6 +74,10 @@ static const struct {
 	  "allow", "acl_allow" },
 	{ "  network: host\n", "agent: some, action: net_connect, resource: \"example.org:443\"",
 	  "deny", "acl_deny" },
+	{ "  network: {allow: [\"example.org:443\"]}\n",
+	  "agent: all, action: net_connect, resource: \"example.org:443\"", "allow", "acl_allow" },
+	{ "  network: {allow: [\"example.org:443\"]}\n",
+	  "agent: all, action: net_connect, resource: \"example.org:80\"", "deny", "sandbox_deny" },
 	{ "", "agent: all, action: net_connect, resource: \"https://x\"", "deny", "invalid_host" },
 	{ "", "agent: all, action: host_run, resource: x", "deny", "acl_deny" },
 };
