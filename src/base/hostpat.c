@@ -292,6 +292,13 @@ const char *hostpat_target(const char *text, struct host_target *ret)
 	return NULL;
 }
 
+bool hostpat_target_same(const struct host_target *a, const struct host_target *b)
+{
+	return a->port == b->port && strcmp(a->name, b->name) == 0 &&
+	       a->addr.family == b->addr.family &&
+	       memcmp(a->addr.bytes, b->addr.bytes, sizeof(a->addr.bytes)) == 0;
+}
+
 const char *hostpat_target_text(const struct host_target *t, char ret[HOSTPAT_TEXT_SIZE])
 {
 	char addr[INET6_ADDRSTRLEN] = "";

@@ -73,6 +73,9 @@ MUST_CHECK const char *hostpat_parse(const char *text, struct hostpat *ret);
  * Return: NULL with *ret filled, or what is wrong, static. */
 MUST_CHECK const char *hostpat_target(const char *text, struct host_target *ret);
 
+/* hostpat_target_same() - the same name or address, and port. */
+bool hostpat_target_same(const struct host_target *a, const struct host_target *b);
+
 /* hostpat_target_text() - "name:port", "a.b.c.d:port" or "[v6]:port"; NUL-terminated. Returns
  * @ret. */
 const char *hostpat_target_text(const struct host_target *t, char ret[HOSTPAT_TEXT_SIZE]);

@@ -67,8 +67,7 @@ static void count_denial(struct network *n, const struct relay_report *rep)
 	for (size_t i = 0; i < n->n_denials; i++) {
 		struct network_denial *d = &n->denials[i];
 
-		if (d->why == rep->why &&
-		    memcmp(&d->target, &rep->target, sizeof(d->target)) == 0) {
+		if (d->why == rep->why && hostpat_target_same(&d->target, &rep->target)) {
 			d->count += !beside;
 			return;
 		}

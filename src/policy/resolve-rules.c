@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -52,7 +53,7 @@ static bool is_in_root(const struct rules *r, const char *at)
 	const struct facts *f = r->g->in->facts;
 	const char *root_at = f->roots.v[r->root].root->at;
 
-	if (!path_covers(root_at, at) || strcmp(root_at, at) == 0)
+	if (root_at == NULL || !path_covers(root_at, at) || strcmp(root_at, at) == 0)
 		return false;
 	for (size_t i = 0; i < f->roots.n; i++) {
 		const char *other = f->roots.v[i].root->at;
@@ -157,16 +158,13 @@ static int glob_name(void *ctx, const char *rel, int type, uint64_t ino)
 	struct rules *r = ctx;
 	const char *root_at = r->g->in->facts->roots.v[r->root].root->at;
 	char at[2 * PATH_MAX];
-	size_t len = strlen(root_at);
 	bool below = false;
 
 	(void)ino;
 	/* Names in it are known, or it can be opened: nothing of it may be seen. */
 	if (type == DT_UNKNOWN)
 		return guard_entry(r->g, r->root, rel, GUARD_HIDE, r->err) == 0 ? 0 : -ECANCELED;
-	memcpy(at, root_at, len);
-	at[len] = '/';
-	memcpy(at + len + 1, rel, strlen(rel) + 1);
+	(void)snprintf(at, sizeof(at), "%s/%s", root_at, rel);
 	if (type == DT_DIR && !is_in_root(r, at))
 		return 0;
 	for (size_t i = 0; i < r->globs.n; i++) {

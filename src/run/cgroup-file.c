@@ -51,7 +51,7 @@ static const char *find_line(const char *text, const char *key)
 
 int cgroup_file_number(int dir, const char *name, const char *key, uint64_t *ret)
 {
-	char buf[TEXT_MAX];
+	char buf[TEXT_MAX] = "";
 	const char *at = buf;
 	uint64_t v = 0;
 	int r = cgroup_file_read(dir, name, buf, sizeof(buf));

@@ -108,7 +108,7 @@ int sys_symlinkat(const char *text, int dirfd, const char *name)
 
 int sys_usage(const char *path, uint64_t *ret_bytes, uint64_t *ret_files)
 {
-	struct statfs fs;
+	struct statfs fs = { 0 };
 	int r = (int)sys_call2(SYS_statfs, sys_arg(path), sys_arg(&fs));
 
 	if (r < 0)

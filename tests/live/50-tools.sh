@@ -8,10 +8,11 @@
 as_callers
 
 mkdir "$T/shipped"
+echo a,1 >"$T/input.csv"
 cp "$LIVE"/shipped/*.yaml "$T/shipped/"
 for f in "$T"/shipped/*.yaml; do
 	params=(-w "$WS")
-	grep -q '^  input:' "$f" && params=(--param "input=$T/home" --param "output=$WS")
+	grep -q '^  input:' "$f" && params=(--param "input=$T/input.csv" --param "output=$WS")
 	# Each decides as it is meant to; one that did not load would be 125.
 	expect_rc '0|120|121' "shipped profile ${f##*/} loads" \
 		"$AGENTBOX" check -p "$f" "${params[@]}" write_file "$WS/x"

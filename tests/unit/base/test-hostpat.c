@@ -165,6 +165,29 @@ static void test_targets(struct tap *t)
 		       "'%s' is no host", bad[i]);
 }
 
+static void test_same(struct tap *t)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} rows[] = {
+		{ "Example.org.", "example.org:443", true },
+		{ "example.org", "example.org:80", false },
+		{ "example.org", "example.com", false },
+		{ "[::ffff:192.0.2.1]", "192.0.2.1", true },
+		{ "192.0.2.1", "192.0.2.2", false },
+		{ "192.0.2.1", "[2001:db8::1]", false },
+	};
+	struct host_target a, b;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		tap_ok(t,
+		       hostpat_target(rows[i].a, &a) == NULL &&
+			       hostpat_target(rows[i].b, &b) == NULL &&
+			       hostpat_target_same(&a, &b) == rows[i].same,
+		       "'%s' and '%s'", rows[i].a, rows[i].b);
+}
+
 static void test_width(struct tap *t)
 {
 	static const struct {
@@ -196,6 +219,7 @@ int main(void)
 	test_names(&t);
 	test_rows(&t);
 	test_targets(&t);
+	test_same(&t);
 	test_width(&t);
 	return tap_done(&t);
 }
