@@ -170,7 +170,7 @@ static void test_same(struct tap *t)
 	static const struct {
 		const char *a, *b;
 		bool same;
-	} rows[] = {
+	} pairs[] = {
 		{ "Example.org.", "example.org:443", true },
 		{ "example.org", "example.org:80", false },
 		{ "example.org", "example.com", false },
@@ -180,12 +180,12 @@ static void test_same(struct tap *t)
 	};
 	struct host_target a, b;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		tap_ok(t,
-		       hostpat_target(rows[i].a, &a) == NULL &&
-			       hostpat_target(rows[i].b, &b) == NULL &&
-			       hostpat_target_same(&a, &b) == rows[i].same,
-		       "'%s' and '%s'", rows[i].a, rows[i].b);
+		       hostpat_target(pairs[i].a, &a) == NULL &&
+			       hostpat_target(pairs[i].b, &b) == NULL &&
+			       hostpat_target_same(&a, &b) == pairs[i].same,
+		       "'%s' and '%s'", pairs[i].a, pairs[i].b);
 }
 
 static void test_width(struct tap *t)
