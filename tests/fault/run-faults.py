@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""run-faults.py WINDOW CALLER: make each system call of a window fail, one a run.
+"""run-faults.py WINDOW CALLER [terminal]: make each system call of a window fail, one a run.
 
 Whatever fails, there are two ends: exit status 125 and the command never ran, or (for what
 tolerated.tsv names, and for an interrupted call) a run whose sandbox is the same in every
-particular as one without a failure. Nothing else, and nothing left: no process, no file.
+particular as one without a failure. Nothing else, and nothing left: no process, no file. With `terminal` the run is on one, with -t, and
+its modes have to be what they were, whatever failed.
 
 Needs AGENTBOX, PROBE, INJECT and NO_ENTRY. WINDOW: child or supervisor (see inject.c). CALLER: root or
 user. FAULT_ONLY=K[:ERRNO] runs one case and shows what it printed."""
@@ -13,12 +14,14 @@ import collections
 import concurrent.futures
 import os
 import pathlib
+import pty
 import pwd
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -90,14 +93,15 @@ class Place:
         return sorted(str(p) for d in (self.ws, self.bin, self.tmp) for p in d.rglob("*")
                       if p != self.marker)
 
-    def command(self):
-        return [self.agentbox, "run", "--state", str(self.state), "-p", str(self.profile), "--",
+    def command(self, terminal):
+        return [self.agentbox, "run", *(["-t"] if terminal else []), "--state", str(self.state), "-p", str(self.profile), "--",
                 str(self.bin / "probe"), "fingerprint", str(self.marker)]
 
 
 class Suite:
-    def __init__(self, window, caller):
+    def __init__(self, window, caller, terminal):
         self.window = window
+        self.terminal = terminal
         self.top = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-fault.", dir="/var/tmp"))
         self.top.chmod(0o755)
         self.agentbox, self.inject = str(self.top / "agentbox"), str(self.top / "inject")
@@ -130,10 +134,40 @@ class Suite:
         env = self.env | {"HOME": str(place.tmp), "TMPDIR": str(place.tmp)}
         place.log.unlink(missing_ok=True)
         place.marker.unlink(missing_ok=True)
+        argv = self.prefix + [self.inject, "--in", self.window, "--log", str(place.log), *args, "--"] + \
+            place.command(self.terminal)
+        if self.terminal:
+            return self.run_on_terminal(argv, cwd=place.ws, env=env)
         return subprocess.run(
-            self.prefix + [self.inject, "--in", self.window, "--log", str(place.log), *args, "--"] +
-            place.command(), cwd=place.ws, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            argv, cwd=place.ws, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+
+    @staticmethod
+    def run_on_terminal(argv, **where):
+        master, slave = pty.openpty()
+        before = termios.tcgetattr(slave)
+
+        def drain():
+            try:
+                while os.read(master, 65536):
+                    pass
+            except OSError:  # EIO: nobody has the other side open
+                pass
+
+        # Of its own session, with the terminal as the controlling one.
+        with subprocess.Popen(["setsid", "--ctty", *argv], stdin=slave, stdout=slave,
+                              stderr=subprocess.PIPE, text=True, errors="replace", **where) as p:
+            reader = threading.Thread(target=drain)
+            reader.start()
+            said = p.stderr.read()
+            code = p.wait()
+        after = termios.tcgetattr(slave)
+        os.close(slave)
+        reader.join()
+        os.close(master)
+        if after != before:
+            said += "\nTHE TERMINAL IS NOT AS IT WAS"
+        return subprocess.CompletedProcess(argv, code, said)
 
     def fingerprint(self, place):
         # What the kernel numbers anew in each sandbox is no difference.
@@ -186,6 +220,8 @@ class Suite:
         log = place.log.read_text().splitlines() if place.log.exists() else []
         injected = [l for l in log if l.endswith(" injected")]
         ran = place.marker.exists()
+        if "THE TERMINAL IS NOT AS IT WAS" in r.stdout:
+            return "terminal", "its modes were left behind"
         if place.listing() != place.tree:
             return "files", "files changed: " + str(set(place.listing()) ^ set(place.tree))
         if any(p.name.startswith(".") or not re.match(r"audit\b|lost\b", p.name) for p in place.state.rglob("*")):
@@ -285,13 +321,13 @@ class Suite:
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["terminal"]):
         sys.exit(__doc__)
-    window, caller = sys.argv[1:]
+    window, caller = sys.argv[1:3]
     if caller == "root" and os.geteuid() != 0:
         print("# root's case needs root")
         return SKIP
-    suite = Suite(window, caller)
+    suite = Suite(window, caller, len(sys.argv) == 4)
     try:
         return suite.main()
     finally:
