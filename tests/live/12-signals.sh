@@ -154,6 +154,17 @@ if "${contained[@]}" true 2>/dev/null; then
 	expect_rc 6 "with a daemon left inside" "${contained[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- \
 		sh -c "$PROBE daemonize 300 $WS/daemon; exit 6"
 	no_sandbox_left "which is gone"
+	# The kernel gives pid 1 no signal that it has neither a handler for nor blocked.
+	for sig in TERM HUP; do
+		"${contained[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- \
+			sh -c "trap 'touch got.$sig; exit 7' $sig; touch up.$sig; while :; do sleep 0.05; done" 2>"$T/err" &
+		pid=$!
+		wait_for test -e "$WS/up.$sig"
+		pkill "-$sig" -P "$pid"
+		wait "$pid"
+		is "$?" 7 "$sig to agentbox as pid 1"
+		check "reaches the command" test -e "$WS/got.$sig"
+	done
 	# shellcheck disable=SC2016 # for the shell inside
 	out=$("${contained[@]}" --mount-proc sh -c 'i=0; while [ $i -lt 20 ]; do "$@" || exit; i=$((i + 1)); done
 		grep -h "^State:.Z" /proc/[0-9]*/status | wc -l' sh "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c 'sleep 1000 & :')
