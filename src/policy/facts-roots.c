@@ -399,11 +399,80 @@ int facts_roots_gather(struct arena *a, const struct facts_input *in, struct fac
 	return 0;
 }
 
+/* @dir, which exists, or a directory above it is a root that programs may write to. */
+static bool in_writable_root(struct arena *a, const struct facts *f, const char *dir)
+{
+	char *real = realpath(dir, NULL);
+	bool hit = false;
+
+	for (const char *p = real; p != NULL && p[1] != '\0' && !hit; p = path_dirname(a, p)) {
+		struct stat st;
+
+		if (stat(p, &st) != 0)
+			break;
+		for (size_t i = 0; i < f->roots.n && !hit; i++) {
+			const struct facts_root *r = &f->roots.v[i];
+			const struct file_id *id = &r->object.id;
+
+			hit = r->present && r->root->mode != PROFILE_MODE_RO &&
+			      id->ino == st.st_ino &&
+			      makedev(id->dev_major, id->dev_minor) == st.st_dev;
+		}
+	}
+	free(real);
+	return hit;
+}
+
+/* A profile is hidden and pinned where it lies. On the way to it a link, or a directory that ".."
+ * leaves, could be exchanged by a program that may write where that stands, or by the stranger who
+ * made it, and the next run would read another profile. */
+static int judge_way(struct arena *a, const struct facts *f, const struct profile_file *file,
+		     struct err *err)
+{
+	const char *at = "/";
+
+	for (const char *p = file->way; *p != '\0';) {
+		size_t len = strcspn(p, "/");
+		const char *name = arena_strndup(a, p, len);
+		const char *next = strcmp(at, "/") == 0 ? arena_printf(a, "/%s", name)
+							: arena_printf(a, "%s/%s", at, name);
+		bool up = strcmp(name, "..") == 0;
+		struct stat st;
+
+		p += len + (p[len] == '/');
+		if (len == 0 || strcmp(name, ".") == 0)
+			continue;
+		if (lstat(next, &st) != 0)
+			return err_set(err, ERR_PROFILE, errno, "profile %s", file->name);
+		if (S_ISLNK(st.st_mode) && st.st_uid != f->caller.uid && st.st_uid != 0 &&
+		    !facts_uid_is_unmapped(st.st_uid))
+			return err_set(
+				err, ERR_PROFILE, 0,
+				"profile %s is reached through a link that belongs to another "
+				"user: name its real path",
+				file->name);
+		if ((up || S_ISLNK(st.st_mode)) &&
+		    in_writable_root(a, f, up ? arena_printf(a, "%s/..", at) : at))
+			return err_set(err, ERR_PROFILE, 0,
+				       "profile %s is reached through %s in a writable root: name "
+				       "its real path",
+				       file->name, up ? "'..'" : "a link");
+		at = next;
+	}
+	return 0;
+}
+
 int facts_judge_roots(struct arena *a, const struct facts_input *in, const struct facts *f,
 		      struct err *err)
 {
 	struct facts_judge judge = { 0 };
 
+	for (size_t i = 0; i < in->profile->files.n; i++) {
+		const struct profile_file *file = &in->profile->files.v[i];
+
+		if (file->way != NULL && judge_way(a, f, file, err) != 0)
+			return -1;
+	}
 	if (f->roots.n == 0)
 		return 0;
 	if (facts_judge_build(a, in, &f->caller, &judge, err) != 0)

@@ -460,6 +460,10 @@ static bool guard_covers(const struct guard *o, const struct guard *g)
 {
 	if (strcmp(o->at, g->at) == 0)
 		return true;
+	/* A root below a frozen directory stays as it is, and so do its own guards. */
+	if (o->kind == GUARD_FREEZE && strcmp(o->root_at, g->root_at) != 0 &&
+	    path_covers(o->at, g->root_at))
+		return false;
 	return o->is_dir &&
 	       (o->kind == GUARD_HIDE || (o->kind == GUARD_FREEZE && g->kind == GUARD_FREEZE));
 }

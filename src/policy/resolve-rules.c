@@ -65,36 +65,6 @@ static bool is_in_root(const struct rules *r, const char *at)
 	return true;
 }
 
-static int guard_part(struct rules *r, const struct part *p, const char *rel,
-		      const struct facts_object *o)
-{
-	const struct facts_root *fr = &r->g->in->facts->roots.v[r->root];
-	const char *at = path_join(r->g->arena, fr->root->at, rel);
-	bool is_dir = S_ISDIR(o->mode);
-	struct tree_access t;
-	const char *below;
-
-	policy_tree_access(r->g->in->profile, r->g->in->agent, at, !is_dir, &t);
-	if (t.read && (t.write || !is_writable(r)))
-		return 0;
-	if (p->rule->strict && !is_dir && is_writable(r))
-		return refuse(p,
-			      "is 'strict', and a file in a writable root is masked only until the "
-			      "host replaces it: deny a directory that holds it, or say mode: ro "
-			      "for the root",
-			      r->err);
-	below = guards_root_below(r->g, at);
-	if (!t.read && below != NULL)
-		return refuse(p,
-			      arena_printf(r->g->arena,
-					   "would hide the root '%s' too: show that root elsewhere "
-					   "('at')",
-					   below),
-			      r->err);
-	guard_hold(r->g, r->root, rel, t.read ? GUARD_FREEZE : GUARD_HIDE, true, o);
-	return guards_limit(r->g, 0, r->err);
-}
-
 static const char *const absent_text =
 	"names nothing that exists in a writable root, and no mount keeps a program from making "
 	"it: say mode: ro for the root, deny a directory that exists (DIR/**), or say 'absent: "
@@ -111,10 +81,44 @@ static bool may_be_absent(const struct rules *r, const struct part *p)
 
 	/* An earlier rule allows it. */
 	if (glob_is_literal(g) || glob_is_subtree(g))
-		policy_tree_access(r->g->in->profile, r->g->in->agent, g->prefix, true, &t);
+		policy_tree_access(r->g->in->profile, r->g->in->agent, g->prefix,
+				   glob_is_literal(g), &t);
 	if (t.read && t.write)
 		return true;
 	return !is_writable(r) || p->rule->absent_report || r->g->in->names_only;
+}
+
+static int guard_part(struct rules *r, const struct part *p, const char *rel,
+		      const struct facts_object *o)
+{
+	const struct facts_root *fr = &r->g->in->facts->roots.v[r->root];
+	const char *at = path_join(r->g->arena, fr->root->at, rel);
+	bool is_dir = S_ISDIR(o->mode);
+	struct tree_access t;
+	const char *below;
+
+	policy_tree_access(r->g->in->profile, r->g->in->agent, at, !is_dir, &t);
+	if (t.read && (t.write || !is_writable(r)))
+		/* Where a directory of that name is denied, a program could put one there. */
+		return is_dir || !glob_is_subtree(&p->path->glob) || may_be_absent(r, p)
+			       ? 0
+			       : refuse(p, absent_text, r->err);
+	if (p->rule->strict && !is_dir && is_writable(r))
+		return refuse(p,
+			      "is 'strict', and a file in a writable root is masked only until the "
+			      "host replaces it: deny a directory that holds it, or say mode: ro "
+			      "for the root",
+			      r->err);
+	below = guards_root_below(r->g, at);
+	if (!t.read && below != NULL)
+		return refuse(p,
+			      arena_printf(r->g->arena,
+					   "would hide the root '%s' too: show that root elsewhere "
+					   "('at')",
+					   below),
+			      r->err);
+	guard_hold(r->g, r->root, rel, t.read ? GUARD_FREEZE : GUARD_HIDE, true, o);
+	return guards_limit(r->g, 0, r->err);
 }
 
 static int literal(struct rules *r, const struct part *p)

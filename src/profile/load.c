@@ -132,6 +132,7 @@ static int load_path(struct arena *a, const struct profile_source *src, const ch
 			       name);
 	if (trust_check_above(src, ret->file.real, &st, err) != 0)
 		return -1;
+	ret->file.way = path[0] == '/' ? path : path_join(a, src->cwd, path);
 	ret->text.name = name;
 	ret->text.dir = path_dirname(a, ret->file.real);
 	ret->file.name = name;

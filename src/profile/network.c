@@ -177,6 +177,12 @@ static int ports_check(struct schema_ctx *c, const struct yaml_node *n,
 						   "'allow': '%.200s' (line %u): any port is not "
 						   "part of this version: list ports or ranges",
 						   h->text, h->pos.line);
+			if (r->lo <= 53 && r->hi >= 53)
+				return schema_fail(
+					c, n,
+					"'allow': '%.200s' (line %u): port 53 is that of "
+					"the sandbox's own resolver",
+					h->text, h->pos.line);
 			for (unsigned port = r->lo; port <= r->hi; port++) {
 				count += seen[port] == 0;
 				seen[port] = 1;

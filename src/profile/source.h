@@ -13,6 +13,7 @@
 struct profile_file {
 	const char *name; /* as the user gave it */
 	const char *real; /* canonical host path, or NULL: by descriptor and unknown, or shipped */
+	const char *way;  /* the absolute path that it was opened by, or NULL: links and all */
 	dev_t dev;
 	ino_t ino;
 	nlink_t nlink;

@@ -36,10 +36,33 @@ static bool addr_listed(const struct relay *r, const struct host_addr *a)
 	return false;
 }
 
+/* A rule that denies an address or a network holds for what a name leads to as well, wherever in
+ * its list it stands. */
+static enum relay_why addr_denied(const struct relay *r, const struct conn *c,
+				  const struct host_addr *a, const struct host_addr *plain)
+{
+	for (size_t i = 0; i < r->rules.n; i++) {
+		const struct connect_rule *rule = &r->rules.rules[i];
+		const struct hostpat *p = &rule->host;
+
+		if (rule->verdict == PROFILE_ALLOW || p->kind != HOSTPAT_ADDR ||
+		    !hostpat_match_port(p, c->target.port) ||
+		    (!host_addr_in(a, &p->addr, p->bits) &&
+		     !host_addr_in(plain, &p->addr, p->bits)))
+			continue;
+		return rule->layer == 0 ? RELAY_WHY_NOT_LISTED : RELAY_WHY_AGENT;
+	}
+	return RELAY_WHY_NONE;
+}
+
 static enum relay_why addr_verdict(const struct relay *r, const struct conn *c,
 				   const struct host_addr *a)
 {
 	struct host_addr plain = addr_plain(a);
+	enum relay_why denied = addr_denied(r, c, a, &plain);
+
+	if (denied != RELAY_WHY_NONE)
+		return denied;
 
 	/* An address that the profile writes out is meant. */
 	if (c->answer.literal || addr_listed(r, a) || addr_listed(r, &plain))

@@ -43,6 +43,32 @@ check_not "and runs nothing" test -e "$WS/ran"
 chmod 644 "$WS/who.yaml"
 expect_rc 0 "the same, closed (control)" ab -- true
 
+# --- a way that a program could lay anew: a link, or a directory that ".." leaves
+mkdir -p "$T/far" "$WS/sub"
+printf 'sandbox: {roots: ["%s", "%s"]}\npermissions: {agents: {me: allow}}\n' "$WS" "$T/bin" >"$T/far/base.yaml"
+chmod 644 "$T/far/base.yaml"
+ln -s "$T/far" "$WS/conf"
+ln -s "$T/far" "$T/outside"
+P=$T/outside/base.yaml
+expect_rc 0 "by a link of the caller's elsewhere (control)" ab -- "$PROBE" write "$WS/ran" x
+rm -f "$WS/ran"
+P=$WS/conf/base.yaml
+expect_rc 125 "by a link in a writable root" ab -- "$PROBE" write "$WS/ran" x
+like "$(cat "$T/err")" "reached through a link in a writable root: name its real path" "says why"
+cp "$T/far/base.yaml" "$WS/base.yaml"
+P=$WS/base.yaml
+expect_rc 0 "a profile in a writable root (control)" ab -- "$PROBE" write "$WS/ran" x
+rm -f "$WS/ran"
+P=$WS/sub/../base.yaml
+expect_rc 125 "by a directory in one and back" ab -- "$PROBE" write "$WS/ran" x
+like "$(cat "$T/err")" "reached through '\.\.' in a writable root" "says why"
+profile way <<-YAML
+	extends: ["$WS/conf/base.yaml"]
+YAML
+expect_rc 125 "extends by such a link" ab -- "$PROBE" write "$WS/ran" x
+check "nothing ran" test ! -e "$WS/ran"
+rm -rf "$WS/conf" "$WS/sub" "$WS/base.yaml"
+
 # --- shipped ones by name, and extended
 cd "$T" || exit 1
 expect_rc 0 "a shipped profile by its name" "$AGENTBOX" run --state "$STATE" -p default -w "$WS" -- touch "$WS/ran"

@@ -58,6 +58,10 @@ like "$(curl_in -H 'Host: x.test' http://evil.test/ 2>&1)" 'host=x.test' "tls: r
 egress_profile '["web.example.test", "*.example.test:7007"]' 'deny: [evil.test, "git.example.test"]'
 expect_rc 6 "deny beats allow" curl_in http://git.example.test:7007/
 check_not "and nobody was asked" asked git.example.test
+egress_profile '["web.example.test"]' 'deny: ["93.184.216.0/24"]'
+unlike "$(curl_in http://web.example.test/in 2>&1)" 'path=/in' "a denied network, by a name that leads there"
+egress_profile '["web.example.test"]' 'deny: ["93.184.217.0/24"]'
+like "$(curl_in http://web.example.test/in 2>&1)" 'path=/in' "another network (control)"
 egress_profile '[]'
 expect_rc 6 "an empty list is no network" curl_in http://web.example.test/
 

@@ -190,6 +190,33 @@ print(*map(sum, zip(*got)))'
 is "$(tree_of "$WS")" "$before" "and the tree is as it was"
 expect_rc 0 "a directory without a mask below can be moved (control)" ab -- sh -c 'mv links l2 && mv l2 links'
 
+# --- a root below a frozen directory keeps its own guards
+mkdir -p "$WS/.vscode/repo"
+echo E >"$WS/.vscode/repo/.envrc"
+profile nested <<-YAML
+	sandbox:
+	  roots:
+	    - {path: "$WS", mode: rw}
+	    - {path: "$WS/.vscode/repo", mode: rw}
+	    - {path: "$T/bin", mode: ro}
+	permissions: {agents: {me: allow}}
+YAML
+inside Y "a file of a root below a frozen directory" write "$WS/.vscode/repo/plain" x
+inside N "one that is frozen there" write "$WS/.vscode/repo/.envrc" x
+inside N "the frozen directory itself" write "$WS/.vscode/x" x
+rm -rf "$WS/.vscode"
+
+# --- a name that is allowed, with a denied directory of that name: nothing keeps one from being made
+rules "{operations: [read, write], paths: ['$WS/new'], mode: allow}
+{operations: [read, write], paths: ['$WS/new/**'], mode: deny}"
+expect_rc 125 "a denied directory that does not exist" ab -- true
+echo file >"$WS/new"
+expect_rc 125 "or is a file yet" ab -- true
+rm "$WS/new"
+mkdir "$WS/new"
+expect_rc 0 "one that exists (control)" ab -- true
+rmdir "$WS/new"
+
 # --- many at once, killed at any moment: the tree is what it was
 rules "{operations: [read, write], paths: ['$WS/secret', '$WS/a/b/**'], mode: deny}
 {operations: [read, write], paths: ['$WS/**/*.key'], mode: deny, absent: report}"
