@@ -314,7 +314,7 @@ void conn_reap(struct relay *r)
 	r->n_dead = kept;
 }
 
-bool conn_finish(struct relay *r)
+bool conn_finish(struct relay *r, bool late)
 {
 	bool left = false;
 
@@ -329,10 +329,12 @@ bool conn_finish(struct relay *r)
 		case CONN_RELAY:
 			/* The kernel has closed it for the program that is gone: what it sent, and
 			 * how it ended, is on its way. */
-			if (!c->half[SIDE_CLIENT].shut)
-				left = true;
-			else
+			if (c->half[SIDE_CLIENT].shut)
 				conn_end(r, i, RELAY_WHY_ALLOWED, false);
+			else if (late)
+				conn_end(r, i, RELAY_WHY_BROKEN, false);
+			else
+				left = true;
 			break;
 		case CONN_REFUSE:
 			conn_close(r, i, false);

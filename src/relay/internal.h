@@ -105,6 +105,14 @@ struct dns_conn {
 #define RELAY_CHUNK_SMALL ((size_t)16 * 1024)  /* while many connections are blocked */
 #define RELAY_BLOCKED_MAX 64
 
+/* Reports: so many at once, and so many a second. One for what was refused, one for connections
+ * that carried bytes. */
+#define RELAY_BUCKETS 2
+struct relay_bucket {
+	uint32_t tokens;
+	uint64_t ms; /* when they were counted */
+};
+
 struct relay {
 	const struct relay_config *config;
 	struct connect_rules rules;
@@ -133,9 +141,8 @@ struct relay {
 	struct names names;
 	uint8_t *chunk; /* owned; RELAY_CHUNK */
 
-	/* Reports: so many at once, and so many a second. */
-	uint64_t tokens_ms;
-	uint32_t tokens, skipped;
+	struct relay_bucket buckets[RELAY_BUCKETS];
+	uint32_t skipped;
 };
 
 /* What an event is about; in the upper bits of epoll's number, the place below. */
@@ -179,9 +186,9 @@ void conn_again(struct relay *r, uint32_t i);
 void conn_turn(struct relay *r, uint32_t i);
 /* conn_reap() - what ended in this batch of events is free from here on. */
 void conn_reap(struct relay *r);
-/* conn_finish() - the sandbox is gone: close all but what its programs have not ended yet.
- * False: nothing is left. */
-bool conn_finish(struct relay *r);
+/* conn_finish() - the sandbox is gone: close all but what its programs have not ended yet; @late:
+ * that too. False: nothing is left. */
+bool conn_finish(struct relay *r, bool late);
 
 /* dial.c */
 void dial_start(struct relay *r, uint32_t i);

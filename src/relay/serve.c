@@ -49,24 +49,31 @@ static void report_skipped(struct relay *r)
 		r->skipped = 0;
 }
 
+/* What was refused, of which a program can make any number, leaves the others their records. */
+static struct relay_bucket *bucket_of(struct relay *r, const struct relay_report *rep)
+{
+	return &r->buckets[rep->kind == RELAY_REPORT_CONN && rep->up + rep->down > 0];
+}
+
 void relay_report(struct relay *r, const struct relay_report *rep)
 {
-	uint64_t more = (r->now_ms - r->tokens_ms) / REPORTS_MS;
+	struct relay_bucket *b = bucket_of(r, rep);
+	uint64_t more = (r->now_ms - b->ms) / REPORTS_MS;
 
 	if (more > 0) {
-		more += r->tokens;
-		r->tokens = more > REPORTS_AT_ONCE ? REPORTS_AT_ONCE : (uint32_t)more;
-		r->tokens_ms = r->now_ms;
+		more += b->tokens;
+		b->tokens = more > REPORTS_AT_ONCE ? REPORTS_AT_ONCE : (uint32_t)more;
+		b->ms = r->now_ms;
 	}
-	if (r->tokens == 0) {
+	if (b->tokens == 0) {
 		r->skipped++;
 		return;
 	}
 	report_skipped(r);
-	if (r->skipped > 0 || !report_send(r, rep))
-		r->skipped++;
+	if (report_send(r, rep))
+		b->tokens--;
 	else
-		r->tokens--;
+		r->skipped++;
 }
 
 /* --- what the sandbox hands over --- */
@@ -238,7 +245,11 @@ static bool finish(struct relay *r)
 {
 	if (r->closing_ms == 0)
 		r->closing_ms = r->now_ms + CLOSING_MS;
-	return !conn_finish(r) || r->now_ms >= r->closing_ms;
+	/* Each has its record, also one that is cut off. */
+	if (r->now_ms >= r->closing_ms)
+		for (size_t i = 0; i < RELAY_BUCKETS; i++)
+			r->buckets[i].tokens = REPORTS_AT_ONCE;
+	return !conn_finish(r, r->now_ms >= r->closing_ms);
 }
 
 void relay_serve(struct relay *r)
@@ -246,8 +257,8 @@ void relay_serve(struct relay *r)
 	struct epoll_event events[EVENTS_MAX];
 
 	r->now_ms = clock_ms();
-	r->tokens_ms = r->now_ms;
-	r->tokens = REPORTS_AT_ONCE;
+	for (size_t i = 0; i < RELAY_BUCKETS; i++)
+		r->buckets[i] = (struct relay_bucket){ REPORTS_AT_ONCE, r->now_ms };
 	for (;;) {
 		uint32_t before = r->n_conns;
 		int n = epoll_wait(r->epoll, events, EVENTS_MAX, sleep_ms(r));
@@ -266,6 +277,5 @@ void relay_serve(struct relay *r)
 			break;
 		conn_reap(r);
 	}
-	r->tokens = REPORTS_AT_ONCE;
 	report_skipped(r);
 }

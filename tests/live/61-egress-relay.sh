@@ -29,6 +29,8 @@ connections() { # NAME MIB
 	check "$1: arrives" wait_for connected "was_reset rst"
 	expect_out "$(($2 << 20)) True" "$1: $2 MiB, byte for byte" act bulk "$2"
 	[ "$1" = loopback ] || expect_out bounded "$1: a server that does not read holds the client up" act slow_server
+	[ "$1" = loopback ] || like "$(tail -n 4 "$STATE/audit.jsonl" | grep '"event":"connection"')" '"port":7006' \
+		"$1: cut off at the end, it has its record"
 	[ "$1" = loopback ] || expect_out 67108864 "$1: a client that waits loses nothing" act slow_client
 	[ "$1" = loopback ] || expect_out "0 []" "$1: 500 connections at once" act many 500
 	expect_out "refused soon" "$1: UDP is refused at once, 20 times" act udp 20
