@@ -290,6 +290,7 @@ host_pid() { # TOKEN
 
 wait_for() { # CMD...: until it succeeds
 	local until=$((SECONDS + EVER))
+	type -t "$1" >/dev/null || { fail "wait_for: $1 is no command" && return 1; }
 	until "$@" 2>/dev/null; do
 		[ "$SECONDS" -lt "$until" ] || return 1
 		sleep 0.05
