@@ -49,6 +49,10 @@ enum audit_layer {
 	AUDIT_LAYER_MAX,
 };
 
+/* audit_event_name(), audit_layer_name() - the words in a record; NULL after the last. */
+const char *audit_event_name(unsigned i);
+const char *audit_layer_name(unsigned i);
+
 /* The fields that every record carries. All borrowed; NULL becomes JSON null. */
 struct audit_record {
 	enum audit_event event;

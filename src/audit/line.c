@@ -29,6 +29,16 @@ static const char *const layer_names[] = {
 };
 _Static_assert(ARRAY_SIZE(layer_names) == AUDIT_LAYER_MAX, "one name for each layer");
 
+const char *audit_event_name(unsigned i)
+{
+	return i < ARRAY_SIZE(events) ? events[i].name : NULL;
+}
+
+const char *audit_layer_name(unsigned i)
+{
+	return i < ARRAY_SIZE(layer_names) ? layer_names[i] : NULL;
+}
+
 /* What the chain and the kind of a record rest on is never shortened. */
 static const char *const fixed_keys[] = { "v", "seq", "prev", "ts", "event", "layer" };
 

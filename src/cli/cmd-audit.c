@@ -9,60 +9,40 @@
 #include "base/exitcode.h"
 #include "base/path.h"
 #include "base/suggest.h"
-#include "cli/context.h"
+#include "cli/audit-verbs.h"
 
 /* verify read the log and found it broken (DESIGN 8); 125 says that it could not be read. */
 #define RC_BROKEN 1
 
-enum { OPT_HEAD = CLI_OWN };
-
 static const struct cli_option options[] = {
-	{ OPT_HEAD, 0, "head", CLI_ARG_VALUE, "SEQ:SHA256",
+	{ AUDIT_OPT_HEAD, 0, "head", CLI_ARG_VALUE, "SEQ:SHA256",
 	  "verify: a head kept elsewhere that the log must still hold" },
+	{ AUDIT_OPT_FOLLOW, 'f', "follow", CLI_ARG_NONE, NULL, "show: go on with what is written" },
+	{ AUDIT_OPT_LAST, 'n', "last", CLI_ARG_VALUE, "COUNT", "show: only the last of them" },
+	{ .id = CLI_AGENT, .help = "show: of this agent or on its behalf; '*' is any text" },
+	{ AUDIT_OPT_REQUEST, 0, "request", CLI_ARG_VALUE, "REQUEST",
+	  "show: of the request that has this id, or one that begins so" },
+	{ AUDIT_OPT_EVENT, 0, "event", CLI_ARG_VALUE, "WORD",
+	  "show: decision, start, outcome, ..." },
+	{ AUDIT_OPT_LAYER, 0, "layer", CLI_ARG_VALUE, "WORD",
+	  "show: identity, policy, sandbox, net, ..." },
+	{ AUDIT_OPT_DECISION, 0, "decision", CLI_ARG_VALUE, "WORD",
+	  "show: allow, deny or interrupt" },
+	{ AUDIT_OPT_CODE, 0, "code", CLI_ARG_VALUE, "WORD", "show: acl_deny, protected, ..." },
+	{ AUDIT_OPT_ACTION, 0, "action", CLI_ARG_VALUE, "WORD", "show: run_command, ..." },
+	{ AUDIT_OPT_RESOURCE, 0, "resource", CLI_ARG_VALUE, "PATTERN",
+	  "show: the path, command line or HOST:PORT; '*' is any text" },
+	{ AUDIT_OPT_SINCE, 0, "since", CLI_ARG_VALUE, "TIME",
+	  "show: not before; 2026-01-31, 2026-01-31T09:00 (UTC), or 90m ago" },
+	{ AUDIT_OPT_UNTIL, 0, "until", CLI_ARG_VALUE, "TIME", "show: before" },
+	{ .id = CLI_JSON, .help = "show: each record as a JSON object in a line of its own" },
 	{ .id = CLI_STATE, .help = "the state directory whose log is read" },
 };
 
 struct verb {
 	const char *name;
-	int (*run)(const char *path, const struct audit_head *want, struct err *err);
-};
-
-static int verb_verify(const char *path, const struct audit_head *want, struct err *err)
-{
-	struct audit_verify v = { 0 };
-
-	if (audit_verify(path, want, &v, err) != 0)
-		return cli_rc(err);
-	if (v.ok) {
-		(void)printf("ok: %llu records, %llu torn lines closed, head %llu:%s\n",
-			     (unsigned long long)v.records, (unsigned long long)v.recovered,
-			     (unsigned long long)v.head.seq, v.head.sha256);
-		return 0;
-	}
-	if (v.bad_line > 0)
-		cli_say("%s:%llu: %s", path, (unsigned long long)v.bad_line, v.reason);
-	else
-		cli_say("%s: %s", path, v.reason);
-	return RC_BROKEN;
-}
-
-static int verb_head(const char *path, const struct audit_head *want, struct err *err)
-{
-	struct audit_head head = { 0 };
-
-	if (want->sha256[0] != '\0') {
-		(void)err_set(err, ERR_USAGE, 0, "--head belongs to 'agentbox audit verify'");
-		return EXITCODE_FAILED;
-	}
-	if (audit_head_read(path, &head, err) != 0)
-		return cli_rc(err);
-	(void)printf("%llu:%s\n", (unsigned long long)head.seq, head.sha256);
-	return 0;
-}
-
-static const struct verb verbs[] = {
-	{ "verify", verb_verify },
-	{ "head", verb_head },
+	int (*run)(const struct audit_args *args, struct err *err);
+	int options[ARRAY_SIZE(options)]; /* that mean something to it beside --state */
 };
 
 /* What `audit head` prints, and what `audit{seq, sha256}` of a result holds. */
@@ -84,15 +64,91 @@ static int parse_head(const char *text, struct audit_head *ret, struct err *err)
 	return 0;
 }
 
+static const char *log_path(const struct audit_args *args)
+{
+	return args->file != NULL ? args->file : path_join(args->arena, args->dir, AUDIT_FILE);
+}
+
+static int verb_verify(const struct audit_args *args, struct err *err)
+{
+	const char *head = cli_value(args->parsed, AUDIT_OPT_HEAD);
+	const char *path = log_path(args);
+	struct audit_head want = { 0 };
+	struct audit_verify v = { 0 };
+
+	if ((head != NULL && parse_head(head, &want, err) != 0) ||
+	    audit_verify(path, &want, &v, err) != 0)
+		return cli_rc(err);
+	if (v.ok) {
+		(void)printf("ok: %llu records, %llu torn lines closed, head %llu:%s\n",
+			     (unsigned long long)v.records, (unsigned long long)v.recovered,
+			     (unsigned long long)v.head.seq, v.head.sha256);
+		return 0;
+	}
+	if (v.bad_line > 0)
+		cli_say("%s:%llu: %s", path, (unsigned long long)v.bad_line, v.reason);
+	else
+		cli_say("%s: %s", path, v.reason);
+	return RC_BROKEN;
+}
+
+static int verb_head(const struct audit_args *args, struct err *err)
+{
+	struct audit_head head = { 0 };
+
+	if (audit_head_read(log_path(args), &head, err) != 0)
+		return cli_rc(err);
+	(void)printf("%llu:%s\n", (unsigned long long)head.seq, head.sha256);
+	return 0;
+}
+
+static const struct verb verbs[] = {
+	{ "show",
+	  audit_show,
+	  { AUDIT_OPT_FOLLOW, AUDIT_OPT_LAST, CLI_AGENT, AUDIT_OPT_REQUEST, AUDIT_OPT_EVENT,
+	    AUDIT_OPT_LAYER, AUDIT_OPT_DECISION, AUDIT_OPT_CODE, AUDIT_OPT_ACTION,
+	    AUDIT_OPT_RESOURCE, AUDIT_OPT_SINCE, AUDIT_OPT_UNTIL, CLI_JSON } },
+	{ "verify", verb_verify, { AUDIT_OPT_HEAD } },
+	{ "head", verb_head, { 0 } },
+};
+
+static bool takes(const struct verb *v, int id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(v->options) && v->options[i] != 0; i++) {
+		if (v->options[i] == id)
+			return true;
+	}
+	return id == CLI_STATE;
+}
+
+static int check_options(const struct verb *verb, const struct cli_parsed *p, struct err *err)
+{
+	for (size_t i = 0; i < p->options.n; i++) {
+		const struct verb *v = verbs;
+
+		if (takes(verb, p->options.v[i].id))
+			continue;
+		while (!takes(v, p->options.v[i].id))
+			v++;
+		for (size_t k = 0; k < cmd_audit.n_options; k++) {
+			if (options[k].id == p->options.v[i].id)
+				return err_set(err, ERR_USAGE, 0,
+					       "--%s belongs to 'agentbox audit %s'",
+					       cli_option_at(&cmd_audit, k).name, v->name);
+		}
+	}
+	return 0;
+}
+
 static const struct verb *find_verb(const struct cli_parsed *p, struct err *err)
 {
 	const char *best = NULL;
 	size_t distance = 0;
 
 	if (p->words.n == 0) {
-		(void)err_set(
-			err, ERR_USAGE, 0,
-			"audit needs one of: verify, head (agentbox audit --help tells more)");
+		(void)err_set(err, ERR_USAGE, 0,
+			      "audit needs one of: show, verify, head (agentbox audit --help tells "
+			      "more)");
 		return NULL;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
@@ -102,16 +158,16 @@ static const struct verb *find_verb(const struct cli_parsed *p, struct err *err)
 	}
 	(void)err_set(err, ERR_USAGE, 0, "unknown word '%s' after audit%s%s%s", p->words.v[0],
 		      best == NULL ? "" : " (did you mean '", best == NULL ? "" : best,
-		      best == NULL ? "; it takes verify or head" : "'?)");
+		      best == NULL ? "; it takes show, verify or head" : "'?)");
 	return NULL;
 }
 
-/* FILE, else the log of the state directory; nothing is created. */
-static int log_path(struct arena *a, const struct cli_parsed *p, const char **ret, struct err *err)
+/* FILE, else the state directory; nothing is created. */
+static int find_log(struct audit_args *args, struct err *err)
 {
+	const struct cli_parsed *p = args->parsed;
 	const char *state = cli_value(p, CLI_STATE);
 	struct facts_caller caller = { 0 };
-	const char *dir = NULL;
 
 	if (p->words.n > 2)
 		return err_set(err, ERR_USAGE, 0, "one log at a time, not '%s' as well",
@@ -121,13 +177,12 @@ static int log_path(struct arena *a, const struct cli_parsed *p, const char **re
 	if (p->words.n == 2 && state != NULL)
 		return err_set(err, ERR_USAGE, 0, "give FILE or --state, not both");
 	if (p->words.n == 2) {
-		*ret = p->words.v[1];
+		args->file = p->words.v[1];
 		return 0;
 	}
-	if (facts_caller(a, &caller, err) != 0 || cli_state_dir(a, &caller, state, &dir, err) != 0)
-		return -1;
-	*ret = path_join(a, dir, AUDIT_FILE);
-	return 0;
+	return facts_caller(args->arena, &caller, err) != 0
+		       ? -1
+		       : cli_state_dir(args->arena, &caller, state, &args->dir, err);
 }
 
 static const char *word_at(size_t i)
@@ -137,10 +192,9 @@ static const char *word_at(size_t i)
 
 static int command_audit(struct arena *a, int argc, char **argv, struct err *err)
 {
-	struct audit_head want = { 0 };
 	const struct verb *verb;
 	struct cli_parsed p;
-	const char *path = NULL;
+	struct audit_args args = { .arena = a, .parsed = &p };
 	int rc;
 
 	if (cli_parse(a, &cmd_audit, argc, argv, &p, err) != 0)
@@ -150,11 +204,9 @@ static int command_audit(struct arena *a, int argc, char **argv, struct err *err
 		return 0;
 	}
 	verb = find_verb(&p, err);
-	if (verb == NULL || log_path(a, &p, &path, err) != 0)
+	if (verb == NULL || check_options(verb, &p, err) != 0 || find_log(&args, err) != 0)
 		return cli_rc(err);
-	if (cli_has(&p, OPT_HEAD) && parse_head(cli_value(&p, OPT_HEAD), &want, err) != 0)
-		return cli_rc(err);
-	rc = verb->run(path, &want, err);
+	rc = verb->run(&args, err);
 	/* A head that reached no file is kept nowhere. */
 	if (!err->set && fflush(stdout) != 0) {
 		(void)err_set(err, ERR_HOST, errno, "cannot write to standard output");
@@ -165,11 +217,13 @@ static int command_audit(struct arena *a, int argc, char **argv, struct err *err
 
 const struct cli_command cmd_audit = {
 	.name = "audit",
-	.synopsis = "verify [FILE] [--head SEQ:SHA256] | head [FILE]",
-	.summary = "is the audit log whole; where does it end",
+	.synopsis = "show [FILE] [OPTIONS] | verify [FILE] [--head SEQ:SHA256] | head [FILE]",
+	.summary = "what is in the audit log; is it whole; where does it end",
 	.options = options,
 	.n_options = ARRAY_SIZE(options),
-	.examples = "  agentbox audit verify             0: whole, 1: broken, with the line\n"
+	.examples = "  agentbox audit show --decision deny --since 24h\n"
+		    "  agentbox audit show --follow --json -a alice\n"
+		    "  agentbox audit verify             0: whole, 1: broken, with the line\n"
 		    "  agentbox audit head >head.txt     to be kept where no agent can write\n"
 		    "  agentbox audit verify --head \"$(cat head.txt)\"\n",
 	.word_at = word_at,

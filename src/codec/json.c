@@ -73,19 +73,25 @@ static void civil_from_days(long long days, long long *ret_year, unsigned *ret_m
 	*ret_year = (long long)yoe + era * 400 + (*ret_month <= 2);
 }
 
+void json_time(const struct timespec *ts, char ret[JSON_TIME_SIZE])
+{
+	unsigned sec = (unsigned)((ts->tv_sec % 86400 + 86400) % 86400);
+	long long year;
+	unsigned month, day;
+
+	civil_from_days((ts->tv_sec - (time_t)sec) / 86400, &year, &month, &day);
+	(void)snprintf(ret, JSON_TIME_SIZE, "%04lld-%02u-%02uT%02u:%02u:%02u.%06ldZ", year, month,
+		       day, sec / 3600, sec / 60 % 60, sec % 60, ts->tv_nsec / 1000);
+}
+
 void json_put_now(json_t *obj, const char *key)
 {
-	char text[64];
+	char text[JSON_TIME_SIZE];
 	struct timespec ts;
-	long long year;
-	unsigned month, day, sec;
 
 	if (clock_gettime(CLOCK_REALTIME, &ts) != 0)
 		abort();
-	sec = (unsigned)((ts.tv_sec % 86400 + 86400) % 86400);
-	civil_from_days((ts.tv_sec - (time_t)sec) / 86400, &year, &month, &day);
-	(void)snprintf(text, sizeof(text), "%04lld-%02u-%02uT%02u:%02u:%02u.%06ldZ", year, month,
-		       day, sec / 3600, sec / 60 % 60, sec % 60, ts.tv_nsec / 1000);
+	json_time(&ts, text);
 	json_put(obj, key, json_string(text));
 }
 
@@ -104,6 +110,25 @@ static void json_dump(const json_t *v, struct strbuf *sb, size_t flags)
 void json_line(const json_t *v, struct strbuf *sb)
 {
 	json_dump(v, sb, 0);
+}
+
+/* jansson leaves DEL as it is; it can only stand in a string. */
+static int json_to_ascii(const char *buf, size_t len, void *ctx)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (buf[i] == '\x7f')
+			strbuf_puts(ctx, "\\u007f");
+		else
+			strbuf_putc(ctx, buf[i]);
+	}
+	return 0;
+}
+
+void json_line_ascii(const json_t *v, struct strbuf *sb)
+{
+	if (json_dump_callback(v, json_to_ascii, sb,
+			       JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII) != 0)
+		abort();
 }
 
 struct json_out {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/macro.h"
 #include "base/strbuf.h"
@@ -25,11 +26,16 @@ json_t *json_bytes(const void *s, size_t len);
 json_t *json_text(const char *s);
 /* json_put() - set a key, stealing @value; aborts on failure. */
 void json_put(json_t *obj, const char *key, json_t *value);
-/* json_put_now() - the present as an RFC 3339 UTC time with microseconds, e.g.
- * 2026-01-31T09:00:00.000000Z */
+#define JSON_TIME_SIZE 64
+/* json_time() - an RFC 3339 UTC time with microseconds, e.g. 2026-01-31T09:00:00.000000Z: such
+ * texts sort as the times do. */
+void json_time(const struct timespec *ts, char ret[JSON_TIME_SIZE]);
+/* json_put_now() - the present, as that. */
 void json_put_now(json_t *obj, const char *key);
 /* json_line() - compact text of @v without a newline; appended to @sb. */
 void json_line(const json_t *v, struct strbuf *sb);
+/* json_line_ascii() - the same value in printable ASCII alone. */
+void json_line_ascii(const json_t *v, struct strbuf *sb);
 /* json_write_line() - the same to @fd, with a newline, through a small buffer: a long text is never
  * there twice. Returns 0 or -errno. */
 MUST_CHECK int json_write_line(const json_t *v, int fd);

@@ -129,9 +129,11 @@ says "one resource for 'read_file', not 2" check -p "$P" read_file /a /b
 works "one" check -p "$P" read_file "$WS"
 
 # --- audit
-says "audit needs one of: verify, head (agentbox audit --help tells more)" audit
+says "audit needs one of: show, verify, head (agentbox audit --help tells more)" audit
 says "unknown word 'verifyy' after audit (did you mean 'verify'?)" audit verifyy
-says "unknown word 'frobnicate' after audit; it takes verify or head" audit frobnicate
+says "unknown word 'frobnicate' after audit; it takes show, verify or head" audit frobnicate
+says "--head belongs to 'agentbox audit verify'" audit head --head 1:x
+says "--json belongs to 'agentbox audit show'" audit verify --json
 says "give FILE or --state, not both" audit head "$T/x" --state "$STATE"
 works "of what has been written" audit verify --state "$STATE"
 
