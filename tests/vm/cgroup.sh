@@ -1,18 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck disable=SC2154
+# shellcheck disable=SC2086,SC2154 # cg is one word
 # Limits by a cgroup v2 of the run's own: as root, and as an ordinary user to whom one was
 # delegated; never out of a limited one; and what is said where there is none. P101.
-cg=/sys/fs/cgroup
-M=1048576
-boxes() { # CGROUP: what is left below it
-	find "$cg/$1" -mindepth 1 -maxdepth 1 -type d -name 'agentbox*' | wc -l
-}
-by_memory() { # DESCRIPTION
-	is "$rc" 124 "$1: 124"
-	has /tmp/j '"status":"limit"' "$1: by a limit"
-	has /tmp/j '"limit":"memory","limit_detail":{"mechanism":"cgroup"' "$1: memory, by the cgroup"
-}
 
 # --- the root cgroup passes nothing on, and is not ours to change
 mkdir $cg/none
@@ -39,8 +29,7 @@ rmdir "$stale-1-1"
 for who in root user; do
 	uid=0
 	[ $who = root ] || uid=1000
-	mkdir $cg/d
-	[ $uid = 0 ] || chown 1000:1000 $cg/d $cg/d/cgroup.procs $cg/d/cgroup.subtree_control $cg/d/cgroup.threads
+	delegate d $uid
 
 	profile 'memory: 64M, enforce: kernel'
 	run_in d $uid -- true
@@ -84,12 +73,7 @@ for who in root user; do
 	profile 'memory: 64M, enforce: kernel'
 	run_in d $uid -- sleep 77 &
 	shell=$!
-	i=0
-	while ! grep -qs . $cg/d/agentbox-*[!p]/cgroup.procs && [ $i -lt 100 ]; do
-		i=$((i + 1))
-		usleep 100000
-	done
-	box=$(echo $cg/d/agentbox-*[!p])
+	box=$(box_of d)
 	is "$(cat "$box/memory.max" "$box/memory.swap.max" "$box/memory.oom.group" 2>&1 | tr '\n' ' ')" "$((64 * M)) 0 1 " "$who: the limits are set"
 	kill -9 "$(cat "$box.sup/cgroup.procs")"
 	wait $shell
@@ -101,10 +85,8 @@ for who in root user; do
 
 	# Two at a time below one, each with its own.
 	echo '+memory +pids +cpu' >$cg/d/cgroup.subtree_control
-	mkdir $cg/d/a $cg/d/b
-	[ $uid = 0 ] || for n in a b; do
-		chown 1000:1000 $cg/d/$n $cg/d/$n/cgroup.procs $cg/d/$n/cgroup.subtree_control
-	done
+	delegate d/a $uid
+	delegate d/b $uid
 	J=/tmp/other run_in d/a $uid -- sleep 3 &
 	one=$!
 	run_in d/b $uid -- probe hog private $((256 * M)) 1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # lib.sh - the first process of the guest, and what the test there finds: is, has, at_most,
-# profile, run_in with its status in rc, and number.
+# profile, delegate, run_in with its status in rc, by_memory, number, boxes, wait_for and box_of.
 # shellcheck disable=SC2034
 export PATH=/usr/bin HOME=/root TERM=dumb
 echo
@@ -52,7 +52,38 @@ run_in() { # CGROUP UID ARGS...: status in $rc, the result in /tmp/j
 number() { # KEY: of the result
 	sed -n "s/.*\"$1\":\\([0-9]*\\).*/\\1/p" /tmp/j
 }
+cg=/sys/fs/cgroup
+M=1048576
+# A cgroup for run_in, with what cgroups(7) says is delegated.
+delegate() { # CGROUP UID
+	mkdir "$cg/$1"
+	[ "$2" = 0 ] || chown "$2:$2" "$cg/$1" "$cg/$1/cgroup.procs" "$cg/$1/cgroup.subtree_control" "$cg/$1/cgroup.threads"
+}
+boxes() { # CGROUP: what is left below it
+	find "$cg/$1" -mindepth 1 -maxdepth 1 -type d -name 'agentbox*' | wc -l
+}
+by_memory() { # DESCRIPTION
+	is "$rc" 124 "$1: 124"
+	has /tmp/j '"status":"limit"' "$1: by a limit"
+	has /tmp/j '"limit":"memory","limit_detail":{"mechanism":"cgroup"' "$1: memory, by the cgroup"
+}
+wait_for() { # CMD...: until it succeeds
+	i=0
+	while ! "$@" && [ $i -lt 600 ]; do
+		i=$((i + 1))
+		usleep 100000
+	done
+}
+has_box() { # CGROUP
+	grep -qs . "$cg/$1"/agentbox-*[!p]/cgroup.procs
+}
+# The cgroup of the one run below, once a process is in it.
+box_of() { # CGROUP
+	wait_for has_box "$1"
+	echo "$cg/$1"/agentbox-*[!p]
+}
 . /guest.sh
+echo "# $(cut -d' ' -f1 /proc/uptime) seconds since the start of $(uname -r)"
 echo "# done"
 sync
 poweroff -f

@@ -1,17 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# vm.sh GUEST [KERNEL PARAMETERS...]: boot a kernel in QEMU, without any acceleration, with the
-# built program, the probe and a static busybox as its whole system, and run GUEST in it as root.
-# What GUEST prints on the serial line is TAP.
+# vm.sh SERIES GUEST [KERNEL PARAMETERS...]: boot a kernel of a series (6.1, 6.12) in QEMU, without
+# any acceleration, with the built program, the probe and a busybox as its whole system, and run
+# GUEST in it as root. What GUEST prints on the serial line is TAP.
 #
-# Needs AGENTBOX and PROBE. The kernel is $AGENTBOX_VM_KERNEL, or the newest cloud kernel of
-# Debian, downloaded as a package once and kept in $AGENTBOX_VM_CACHE.
+# Needs AGENTBOX and PROBE. AGENTBOX_VM_KERNEL names another kernel; see kernel.sh for the rest.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-guest=$1
-shift
+series=$1
+guest=$2
+shift 2
 : "${AGENTBOX:?the built program}" "${PROBE:?the built probe}"
-cache=${AGENTBOX_VM_CACHE:-/var/tmp/agentbox-vm.$EUID}
 seconds=${AGENTBOX_VM_SECONDS:-850}
 
 out_of_reach() {
@@ -27,25 +26,8 @@ out_of_reach() {
 for tool in qemu-system-x86_64 busybox cpio setpriv; do
 	command -v "$tool" >/dev/null || out_of_reach "$tool is not installed"
 done
-! ldd "$(command -v busybox)" >/dev/null 2>&1 || out_of_reach "busybox is not static"
-
-# The meta package names the kernel of today.
-find_kernel() {
-	local name
-	[ -d "$cache" ] || mkdir -m 700 "$cache"
-	[ -O "$cache" ] || return 1
-	kernel=$(find "$cache" -name 'vmlinuz-*' | sort | tail -n 1)
-	[ -z "$kernel" ] || return 0
-	name=$(apt-cache depends "${AGENTBOX_VM_PACKAGE:-linux-image-6.12-cloud-amd64}" 2>/dev/null |
-		awk '$1 == "Depends:" && /linux-image-/ { print $2; exit }')
-	[ -n "$name" ] || return 1
-	(cd "$cache" && apt-get download "$name" >/dev/null 2>&1 && dpkg-deb -x "$name"_*.deb . && rm -f ./*.deb) ||
-		return 1
-	kernel=$(find "$cache" -name 'vmlinuz-*' | sort | tail -n 1)
-	[ -n "$kernel" ]
-}
 kernel=${AGENTBOX_VM_KERNEL:-}
-[ -n "$kernel" ] || find_kernel || out_of_reach "no kernel can be had (AGENTBOX_VM_KERNEL names one)"
+[ -n "$kernel" ] || kernel=$("$here/kernel.sh" "$series" 2>&1) || out_of_reach "$kernel"
 
 root=$(mktemp -d /var/tmp/agentbox-vm.XXXXXX)
 trap 'rm -rf --one-file-system "$root"' EXIT
@@ -63,7 +45,9 @@ busybox --list | while IFS= read -r applet; do
 	[ -e "$tree/usr/bin/$applet" ] || ln -s busybox "$tree/usr/bin/$applet"
 done
 # The loader and the libraries of what is not static, at their own places.
-{ ldd "$AGENTBOX"; ldd "$(command -v setpriv)"; } | grep -o '/[^ ]*' | sort -u | while IFS= read -r lib; do
+for program in "$AGENTBOX" "$(command -v setpriv)" "$(command -v busybox)"; do
+	ldd "$program" || true # a static one
+done 2>/dev/null | grep -o '/[^ ]*' | sort -u | while IFS= read -r lib; do
 	case $lib in
 	/usr/*) at=$lib ;;
 	*) at=/usr$lib ;;

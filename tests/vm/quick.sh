@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck disable=SC2086,SC2154 # cg is one word
+# What a cgroup of the run's own holds, each limit once, for an ordinary user to whom one was
+# delegated; the count of processes for root, whom nothing else binds. cgroup.sh has the rest.
+echo '+memory +pids +cpu' >$cg/cgroup.subtree_control
+delegate d 1000
+
+profile 'memory: 64M, enforce: kernel'
+run_in d 1000 -- true
+is "$rc" 0 "a run that needs little"
+has /tmp/j '"memory":"cgroup"' "the mechanism"
+run_in d 1000 -- probe hog memfd $((256 * M)) 1
+by_memory "memory that no process maps"
+run_in d 1000 -- probe hog private $((4 * M)) 40
+by_memory "forty processes"
+at_most "$(number memory_peak_bytes)" $((66 * M)) "never above"
+is "$(boxes d)" 0 "its cgroup is gone"
+
+profile 'cpus: 0.2, timeout: 2s, grace: 10ms'
+run_in d 1000 -- sh -c 'while :; do :; done'
+is "$rc" 124 "a spinner until its time"
+has /tmp/j '"limits_felt":["cpus"]' "felt the limit of processors"
+# Without it all of the time; how near to a fifth it comes is for a machine that does nothing else.
+at_most "$(number cpu_ms)" $(($(number wall_ms) / 2)) "far less than one"
+
+# Only cgroup.kill ends what init does not know of.
+profile 'memory: 64M, enforce: kernel'
+run_in d 1000 -- sh -c 'trap "" TERM; touch /ws/up; while :; do sleep 1; done' &
+shell=$!
+box=$(box_of d)
+is "$(cat "$box/memory.max" "$box/memory.swap.max" "$box/memory.oom.group" 2>&1 | tr '\n' ' ')" "$((64 * M)) 0 1 " "the limits are set"
+wait_for test -e /ws/up
+sleep 600 &
+guest=$!
+echo $guest >"$box/cgroup.procs"
+# The second one leaves no grace time.
+kill "$(cat "$box.sup/cgroup.procs")"
+usleep 300000
+kill "$(cat "$box.sup/cgroup.procs")"
+wait $shell
+rc=0
+wait $guest || rc=$?
+is "$rc" 137 "all in it is killed at once"
+is "$(boxes d)" 0 "and it is gone"
+
+# A limit above is never left.
+profile 'memory: 256M, enforce: kernel'
+echo $((48 * M)) >$cg/d/memory.max
+run_in d 1000 -- probe hog private $((128 * M)) 1
+by_memory "a limit of the outer cgroup"
+at_most "$(number memory_peak_bytes)" $((52 * M)) "was not escaped"
+rmdir $cg/d
+
+# Nothing was delegated.
+mkdir $cg/e
+run_in e 1000 -- touch /ws/ran
+rm /ws/up
+is "$rc:$(ls /ws)" 125: "without delegation nothing runs"
+has /tmp/err "not delegated" "with the reason"
+rmdir $cg/e
+
+# Kernel uid 0, because this file system cannot map ids: RLIMIT_NPROC does not bind it.
+delegate d 0
+mkdir /ram
+mount -t ramfs ram /ram
+profile 'processes: 20, enforce: kernel'
+sed -i 's|path: /ws|path: /ram|' /profiles/p.yaml
+run_in d 0 -- sh -c 'n=1; while sleep 60 & do n=$((n + 1)); echo $n >/ram/n; done'
+has /tmp/j '"processes":"cgroup"' "processes of root: the mechanism"
+has /tmp/j '"limits_felt":["processes"]' "processes of root: felt"
+is "$(cat /ram/n)" 20 "processes of root: not one more"
+is "$(number processes_peak)" 20 "processes of root: the peak is in the result"
