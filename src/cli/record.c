@@ -192,7 +192,10 @@ static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 	json_put(extra, "permissions_sha256", json_text(record_hashes(r)->permissions_sha256));
 	if (json_array_size(r->violations) > 0)
 		json_put(extra, "violations", json_incref(r->violations));
-	return outcome_append(r, extra, o->err.set ? o->err.msg : NULL, err);
+	if (outcome_append(r, extra, o->err.set ? o->err.msg : NULL, err) == 0)
+		return 0;
+	/* That the record is lost is told by whoever looks at it. */
+	return r->lost ? 0 : -1;
 }
 
 void record_failure(struct record *r, const struct err *why)

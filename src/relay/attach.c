@@ -20,6 +20,10 @@
 #define READY_MS 10000
 #define END_MS   3000
 #define KILL_MS  1000
+/* Of reports: so many at once, for one more, and of one turn. */
+#define REPORTS_AT_ONCE 4096
+#define REPORTS_MS      5
+#define REPORTS_TURN    256
 
 static uint64_t now_ms(void)
 {
@@ -200,16 +204,35 @@ static int report_recv(struct relay_attach *r, struct relay_report *ret)
 	return n == (ssize_t)sizeof(*ret) && report_is_sound(ret) ? 1 : -1;
 }
 
-/* Everything that is there. */
+/* The relay holds itself to less than this. One that hostile code has taken over fills no log. */
+static bool report_fits(struct relay_attach *r)
+{
+	uint64_t now = now_ms();
+	uint64_t more = (now - r->tokens_ms) / REPORTS_MS;
+
+	if (more > 0) {
+		more += r->tokens;
+		r->tokens = more > REPORTS_AT_ONCE ? REPORTS_AT_ONCE : (uint32_t)more;
+		r->tokens_ms = now;
+	}
+	if (r->tokens == 0)
+		return false;
+	r->tokens--;
+	return true;
+}
+
+/* What is there, up to a number, so that the supervisor has its turn. */
 static int take_reports(struct relay_attach *r, struct err *err)
 {
 	struct relay_report rep;
-	int got;
+	int got = 1;
 
-	while ((got = report_recv(r, &rep)) == 1) {
+	for (int i = 0; i < REPORTS_TURN && (got = report_recv(r, &rep)) == 1; i++) {
 		if (rep.kind == RELAY_REPORT_READY) {
 			r->ready = true;
 			r->topology = rep.topology;
+		} else if (!report_fits(r)) {
+			r->dropped += r->dropped < UINT32_MAX;
 		} else if (r->report(r->ctx, &rep, err) != 0) {
 			return -1;
 		}
@@ -282,6 +305,13 @@ static bool reap(struct relay_attach *r, int wait_ms)
 	}
 }
 
+static int report_dropped(struct relay_attach *r, struct err *err)
+{
+	const struct relay_report rep = { .kind = RELAY_REPORT_SKIPPED, .count = r->dropped };
+
+	return r->dropped == 0 ? 0 : r->report(r->ctx, &rep, err);
+}
+
 static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 {
 	struct relay_attach *r = ctx;
@@ -306,7 +336,7 @@ static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 		(void)kill(r->pid, SIGKILL);
 		(void)reap(r, KILL_MS);
 	}
-	return ret;
+	return ret == 0 ? report_dropped(r, err) : ret;
 }
 
 void relay_attach(struct relay_attach *r, struct run_attachment *ret)

@@ -27,7 +27,10 @@ struct relay_attach {
 	int handoff[2]; /* ours for the child, the relay's */
 	pid_t pid;      /* of the resolver, whose child the relay is; 0: none */
 	bool ready;
-	bool lost; /* ended before the run did */
+	bool lost;       /* ended before the run did */
+	uint32_t tokens; /* so many reports are taken before the next moment */
+	uint64_t tokens_ms;
+	uint32_t dropped; /* reports beyond that */
 	enum plan_net_topology topology;
 };
 

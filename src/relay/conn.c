@@ -54,7 +54,7 @@ static void conn_close(struct relay *r, uint32_t i, bool reset)
 {
 	struct conn *c = &r->conns[i];
 
-	dial_stop(c);
+	dial_stop(r, c);
 	close_side(c, SIDE_CLIENT, reset);
 	close_side(c, SIDE_SERVER, reset);
 	half_free(r, &c->half[SIDE_CLIENT]);
@@ -119,7 +119,7 @@ void conn_refuse(struct relay *r, uint32_t i, enum relay_why why)
 	struct conn *c = &r->conns[i];
 
 	report_conn(r, c, why);
-	dial_stop(c);
+	dial_stop(r, c);
 	half_free(r, &c->half[SIDE_CLIENT]);
 	if (!is_tls(c) && !is_http(c)) {
 		conn_close(r, i, true);
@@ -251,7 +251,7 @@ static void conn_begin(struct relay *r, uint32_t i)
 	conn_again(r, i);
 }
 
-static void listeners_arm(struct relay *r, bool on)
+void conn_arm(struct relay *r, bool on)
 {
 	if (r->accepting == on)
 		return;
@@ -273,8 +273,14 @@ void conn_accept(struct relay *r, int listener)
 		struct conn *c = &r->conns[i];
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0)
+		if (fd < 0) {
+			/* What came is gone again, or else it stays: where it is for want of
+			 * something of ours, the listener would be ready for ever. */
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			    errno == ENOMEM)
+				relay_rest(r);
 			return;
+		}
 		r->first_free = c->next_free;
 		r->n_conns++;
 		*c = (struct conn){ .fd = { fd, -1 }, .start_ms = r->now_ms };
@@ -289,7 +295,7 @@ void conn_accept(struct relay *r, int listener)
 			conn_begin(r, i);
 	}
 	/* What waits in the backlog is looked at when one of these ends. */
-	listeners_arm(r, false);
+	conn_arm(r, false);
 }
 
 void conn_reap(struct relay *r)
@@ -309,8 +315,8 @@ void conn_reap(struct relay *r)
 		r->first_free = i;
 		r->n_conns--;
 	}
-	if (r->n_dead > kept && !r->closing)
-		listeners_arm(r, true);
+	if (r->n_dead > kept && !r->closing && r->rest_ms == 0)
+		conn_arm(r, true);
 	r->n_dead = kept;
 }
 
@@ -318,7 +324,7 @@ bool conn_finish(struct relay *r, bool late)
 {
 	bool left = false;
 
-	listeners_arm(r, false);
+	conn_arm(r, false);
 	for (uint32_t i = 0; i < r->max_conns; i++) {
 		struct conn *c = &r->conns[i];
 

@@ -18,11 +18,39 @@
 #define CONNECT_MS 30000
 #define RESOLVE_MS 30000
 #define CACHE_MS   60000
+/* An answer that has not come by then may never come. */
+#define ASK_AGAIN_MS 10000
 
-void dial_stop(struct conn *c)
+static bool attempts_left(const struct conn *c)
+{
+	for (size_t k = 0; k < CONN_ATTEMPTS_MAX; k++) {
+		if (c->attempt[k] >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* Return: its descriptor, the caller's from here on; -1 where there is none. */
+static int attempt_take(struct relay *r, struct conn *c, size_t k)
+{
+	int fd = fd_take(&c->attempt[k]);
+
+	if (fd >= 0 && attempts_left(c))
+		r->n_extra--;
+	return fd;
+}
+
+static void attempt_close(struct relay *r, struct conn *c, size_t k)
+{
+	int fd = attempt_take(r, c, k);
+
+	fd_close(&fd);
+}
+
+void dial_stop(struct relay *r, struct conn *c)
 {
 	for (size_t k = 0; k < CONN_ATTEMPTS_MAX; k++)
-		fd_close(&c->attempt[k]);
+		attempt_close(r, c, k);
 }
 
 /* --- addresses --- */
@@ -108,21 +136,18 @@ static int dial_one(const struct host_addr *a, uint16_t port)
 	return r;
 }
 
-static bool attempts_left(const struct conn *c)
-{
-	for (size_t k = 0; k < CONN_ATTEMPTS_MAX; k++) {
-		if (c->attempt[k] >= 0)
-			return true;
-	}
-	return false;
-}
-
 /* The next address that may be dialled; when there is none and nothing is under way, the end. */
 static void dial_next(struct relay *r, uint32_t i)
 {
 	struct conn *c = &r->conns[i];
+	bool extra = attempts_left(c);
 	size_t k = 0;
 
+	/* Each connection is sure of two descriptors; of more there are so many. */
+	if (extra && r->n_extra >= RELAY_EXTRA_MAX) {
+		c->stagger_ms = r->now_ms + STAGGER_MS;
+		return;
+	}
 	while (k < CONN_ATTEMPTS_MAX && c->attempt[k] >= 0)
 		k++;
 	while (k < CONN_ATTEMPTS_MAX && c->next_addr < c->n_addrs) {
@@ -139,6 +164,7 @@ static void dial_next(struct relay *r, uint32_t i)
 		}
 		c->attempt[k] = fd;
 		c->attempt_addr[k] = *a;
+		r->n_extra += extra;
 		c->stagger_ms = r->now_ms + STAGGER_MS;
 		return;
 	}
@@ -180,12 +206,14 @@ static void ask(struct relay *r, struct name *name, const struct host_addr *at)
 {
 	struct relay_question q = { 0 };
 
-	if (name->asking)
+	if (name->asking && r->now_ms - name->asked_ms < ASK_AGAIN_MS)
 		return;
 	memcpy(&q.id, at->bytes, 4);
 	memcpy(q.name, name->text, sizeof(q.name));
-	name->asking =
-		send(r->resolver, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(q);
+	if (send(r->resolver, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof(q))
+		return;
+	name->asking = true;
+	name->asked_ms = r->now_ms;
 }
 
 void dial_start(struct relay *r, uint32_t i)
@@ -259,9 +287,9 @@ static void connected(struct relay *r, uint32_t i, size_t k)
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
 				  .data.u64 = RELAY_TAG(TAG_SERVER, i) };
 
-	c->fd[SIDE_SERVER] = fd_take(&c->attempt[k]);
+	c->fd[SIDE_SERVER] = attempt_take(r, c, k);
 	c->peer = c->attempt_addr[k];
-	dial_stop(c);
+	dial_stop(r, c);
 	if (epoll_ctl(r->epoll, EPOLL_CTL_MOD, c->fd[SIDE_SERVER], &ev) != 0) {
 		conn_end(r, i, RELAY_WHY_BROKEN, true);
 		return;
@@ -290,17 +318,20 @@ void dial_event(struct relay *r, uint32_t i, unsigned attempt, uint32_t events)
 		connected(r, i, attempt);
 		return;
 	}
-	fd_close(&c->attempt[attempt]);
+	attempt_close(r, c, attempt);
 	dial_next(r, i);
 }
 
 void dial_tick(struct relay *r, uint32_t i)
 {
 	struct conn *c = &r->conns[i];
+	struct host_addr at;
 
 	if (r->now_ms >= c->deadline_ms)
 		conn_refuse(r, i,
 			    c->state == CONN_RESOLVE ? RELAY_WHY_RESOLVER : RELAY_WHY_UNREACHED);
+	else if (c->state == CONN_RESOLVE && names_add(&r->names, c->name->text, &at))
+		ask(r, c->name, &at);
 	else if (c->state == CONN_CONNECT && c->next_addr < c->n_addrs &&
 		 r->now_ms >= c->stagger_ms)
 		dial_next(r, i);

@@ -24,6 +24,7 @@
 struct name {
 	char text[HOSTPAT_NAME_SIZE];
 	bool asking;       /* the resolver has the question */
+	uint64_t asked_ms; /* since then; an answer may be lost */
 	uint64_t until_ms; /* addrs is good until then; 0: never asked */
 	uint32_t n_addrs;
 	struct host_addr addrs[RELAY_ADDRS_MAX];
@@ -91,6 +92,8 @@ struct conn {
 	bool queued; /* in `again` */
 };
 
+#define RELAY_EXTRA_MAX 64 /* attempts beyond the first ones, of all connections */
+
 #define DNS_CONNS 32
 #define DNS_BUF   (2 + 1024)
 
@@ -123,6 +126,7 @@ struct relay {
 	int *listeners;       /* owned; config->n_ports slots */
 	uint32_t n_listeners;
 	bool accepting, closing;
+	uint64_t rest_ms; /* nothing can be accepted before that; 0: nothing is amiss */
 	uint32_t topology;
 	uint64_t now_ms;
 	uint64_t tick_ms; /* when to look at deadlines next */
@@ -132,6 +136,7 @@ struct relay {
 	uint32_t max_conns, n_conns;
 	uint32_t first_free;
 	uint32_t n_blocked; /* halves with a buf */
+	uint32_t n_extra;   /* attempts beyond the first of each connection */
 	uint32_t *again;    /* owned; places of conns; room for each twice */
 	uint32_t n_again;
 	uint32_t *dead; /* owned; the same */
@@ -143,6 +148,7 @@ struct relay {
 
 	struct relay_bucket buckets[RELAY_BUCKETS];
 	uint32_t skipped;
+	uint64_t skipped_ms; /* when that was told last */
 };
 
 /* What an event is about; in the upper bits of epoll's number, the place below. */
@@ -163,6 +169,9 @@ enum relay_tag {
 
 /* serve.c */
 int relay_watch(struct relay *r, int fd, uint32_t events, uint64_t data);
+/* relay_rest() - there is no descriptor or no memory to accept(2) with: listeners that go on to be
+ * ready are looked at again in a moment. */
+void relay_rest(struct relay *r);
 /* relay_report() - drops it when there are too many; the count of those is reported later. */
 void relay_report(struct relay *r, const struct relay_report *rep);
 /* relay_serve() - until the supervisor is gone. */
@@ -176,6 +185,8 @@ void responder_tick(struct relay *r);
 
 /* conn.c */
 void conn_accept(struct relay *r, int listener);
+/* conn_arm() - look at the listeners, or do not. */
+void conn_arm(struct relay *r, bool on);
 void conn_event(struct relay *r, uint32_t i, enum conn_side side, uint32_t events);
 void conn_tick(struct relay *r, uint32_t i);
 /* conn_refuse() - tell the client in its own protocol why there is nothing for it. */
@@ -195,7 +206,7 @@ void dial_start(struct relay *r, uint32_t i);
 void dial_answer(struct relay *r);
 void dial_event(struct relay *r, uint32_t i, unsigned attempt, uint32_t events);
 void dial_tick(struct relay *r, uint32_t i);
-void dial_stop(struct conn *c);
+void dial_stop(struct relay *r, struct conn *c);
 
 /* pump.c */
 void pump_turn(struct relay *r, uint32_t i);

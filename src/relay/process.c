@@ -32,7 +32,7 @@
 
 #define STACK_SIZE ((size_t)1024 * 1024)
 /* Beside connections, listeners and clients of the resolver. */
-#define FDS_SPARE (RELAY_FD_END + DNS_CONNS + 32)
+#define FDS_SPARE (RELAY_FD_END + DNS_CONNS + RELAY_EXTRA_MAX + 32)
 
 static const struct relay_config *config_map(void)
 {
@@ -162,7 +162,9 @@ int relay_main(void)
 	struct start s = { .config = config_map() };
 	int pair[2];
 
-	if (s.config == NULL || sys_prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+	/* The caller's folder is nobody's business here, nor is it to be kept from being unmounted.
+	 */
+	if (s.config == NULL || sys_chdir("/") != 0 || sys_prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
 	    sys_close_range(RELAY_FD_END, ~0U) != 0 || become(s.config) != 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return EXITCODE_FAILED;

@@ -6,18 +6,21 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <resolv.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "relay/internal.h"
 #include "sys/clone.h"
 #include "sys/process.h"
 
-#define AT_ONCE 16
+#define AT_ONCE  16
+#define ANSWER_S 30
 
 static void take_addrs(const struct addrinfo *list, struct relay_addresses *ret)
 {
@@ -70,35 +73,106 @@ static void resolve(const struct relay_question *q, struct relay_addresses *ret)
 static _Noreturn void answer(int fd, const struct relay_question *q)
 {
 	struct relay_addresses a = { 0 };
+	sigset_t none;
 
-	/* A question whose relay is gone is of no interest. */
+	/* A question whose relay is gone is of no interest, nor is one that a module of the name
+	 * service never comes back from. */
 	if (sys_prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		sys_exit_group(1);
+	(void)alarm(ANSWER_S);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	resolve(q, &a);
+	sys_exit_group(send(fd, &a, sizeof(a), MSG_NOSIGNAL) == (ssize_t)sizeof(a) ? 0 : 1);
+}
+
+/* One that is being answered. */
+struct asked {
+	pid_t pid; /* 0: free */
+	uint32_t id;
+};
+
+static void fail(int fd, uint32_t id)
+{
+	const struct relay_addresses a = { .id = id };
+
 	(void)!send(fd, &a, sizeof(a), MSG_NOSIGNAL);
-	sys_exit_group(0);
+}
+
+/* Whoever ended without an answer has one too. */
+static void reap(struct asked asked[AT_ONCE], int fd)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (size_t i = 0; i < AT_ONCE; i++) {
+			if (asked[i].pid != pid)
+				continue;
+			if (status != 0)
+				fail(fd, asked[i].id);
+			asked[i].pid = 0;
+		}
+	}
+}
+
+static struct asked *place(struct asked asked[AT_ONCE])
+{
+	for (size_t i = 0; i < AT_ONCE; i++) {
+		if (asked[i].pid == 0)
+			return &asked[i];
+	}
+	return NULL;
+}
+
+static bool take_question(struct asked *free, int fd)
+{
+	struct relay_question q;
+	ssize_t n = recv(fd, &q, sizeof(q), MSG_DONTWAIT);
+	long pid;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (n != (ssize_t)sizeof(q))
+		return false;
+	pid = sys_fork();
+	if (pid == 0)
+		answer(fd, &q);
+	if (pid < 0)
+		fail(fd, q.id);
+	else
+		*free = (struct asked){ .pid = (pid_t)pid, .id = q.id };
+	return true;
+}
+
+/* The end of one that answers wakes us; what it does is nothing. */
+static void woken(int sig)
+{
+	(void)sig;
 }
 
 void resolver_serve(int fd)
 {
-	unsigned running = 0;
+	const struct sigaction act = { .sa_handler = woken };
+	struct asked asked[AT_ONCE] = { 0 };
+	sigset_t child, none;
 
+	(void)sigemptyset(&none);
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &child, NULL) != 0 || sigaction(SIGCHLD, &act, NULL) != 0)
+		return;
 	for (;;) {
-		struct relay_question q;
-		ssize_t n;
-		long pid;
+		struct asked *free = place(asked);
+		/* With no place left only the end of the relay is looked for. */
+		struct pollfd p = { .fd = fd, .events = free != NULL ? POLLIN : 0 };
 
-		while (running > 0 && waitpid(-1, NULL, running < AT_ONCE ? WNOHANG : 0) > 0)
-			running--;
-		n = recv(fd, &q, sizeof(q), 0);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n != (ssize_t)sizeof(q))
+		if (ppoll(&p, 1, NULL, &none) < 0 && errno != EINTR)
 			return;
-		pid = sys_fork();
-		if (pid == 0)
-			answer(fd, &q);
-		if (pid > 0)
-			running++;
+		reap(asked, fd);
+		if ((p.revents & POLLIN) == 0 && (p.revents & (POLLHUP | POLLERR)) != 0)
+			return;
+		if ((p.revents & POLLIN) != 0 && free != NULL && !take_question(free, fd))
+			return;
 	}
 }

@@ -96,8 +96,11 @@ void responder_accept(struct relay *r)
 	int fd = accept4(r->dns_tcp, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	uint32_t oldest = 0;
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			relay_rest(r);
 		return;
+	}
 	for (uint32_t i = 1; i < DNS_CONNS; i++) {
 		if (r->dns[oldest].fd >= 0 &&
 		    (r->dns[i].fd < 0 || r->dns[i].deadline_ms < r->dns[oldest].deadline_ms))

@@ -17,6 +17,8 @@
 #define CLOSING_MS      500
 #define REPORTS_AT_ONCE 256
 #define REPORTS_MS      20 /* for one more */
+#define SKIPPED_MS      10000
+#define REST_MS         200
 
 int relay_watch(struct relay *r, int fd, uint32_t events, uint64_t data)
 {
@@ -47,6 +49,7 @@ static void report_skipped(struct relay *r)
 
 	if (r->skipped > 0 && report_send(r, &rep))
 		r->skipped = 0;
+	r->skipped_ms = r->now_ms;
 }
 
 /* What was refused, of which a program can make any number, leaves the others their records. */
@@ -69,7 +72,6 @@ void relay_report(struct relay *r, const struct relay_report *rep)
 		r->skipped++;
 		return;
 	}
-	report_skipped(r);
 	if (report_send(r, rep))
 		b->tokens--;
 	else
@@ -214,6 +216,26 @@ static void go_on(struct relay *r)
 	memmove(r->again, r->again + n, r->n_again * sizeof(*r->again));
 }
 
+void relay_rest(struct relay *r)
+{
+	struct epoll_event ev = { .data.u64 = RELAY_TAG(TAG_DNS_TCP, 0) };
+
+	r->rest_ms = r->now_ms + REST_MS;
+	if (r->tick_ms > r->rest_ms)
+		r->tick_ms = r->rest_ms;
+	conn_arm(r, false);
+	(void)epoll_ctl(r->epoll, EPOLL_CTL_MOD, r->dns_tcp, &ev);
+}
+
+static void rested(struct relay *r)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = RELAY_TAG(TAG_DNS_TCP, 0) };
+
+	r->rest_ms = 0;
+	conn_arm(r, !r->closing);
+	(void)epoll_ctl(r->epoll, EPOLL_CTL_MOD, r->dns_tcp, &ev);
+}
+
 /* Deadlines, a little late and never early. */
 static void tick(struct relay *r)
 {
@@ -226,7 +248,11 @@ static void tick(struct relay *r)
 		soon = soon || (r->conns[i].state != CONN_FREE && r->conns[i].state != CONN_RELAY);
 	}
 	responder_tick(r);
-	report_skipped(r);
+	if (r->now_ms >= r->skipped_ms + SKIPPED_MS)
+		report_skipped(r);
+	if (r->rest_ms != 0 && r->now_ms >= r->rest_ms)
+		rested(r);
+	soon = soon || r->rest_ms != 0;
 	r->tick_ms = r->now_ms + (soon ? TICK_MS : TICK_SLOW_MS);
 }
 
@@ -236,7 +262,7 @@ static int sleep_ms(const struct relay *r)
 		return 0;
 	if (r->closing)
 		return TICK_MS;
-	if (r->n_conns == 0 && r->skipped == 0)
+	if (r->n_conns == 0 && r->skipped == 0 && r->rest_ms == 0)
 		return r->dns_tcp < 0 ? -1 : TICK_SLOW_MS;
 	return r->tick_ms > r->now_ms ? (int)(r->tick_ms - r->now_ms) : 0;
 }

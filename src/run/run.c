@@ -65,10 +65,10 @@ static void run_finish(struct supervisor *s)
 {
 	while (s->n_prepared > 0) {
 		const struct run_attachment *a = s->attached[--s->n_prepared];
-		struct err ignored = { 0 };
+		struct err err = { 0 };
 
-		if (a->finish != NULL)
-			(void)a->finish(a->ctx, s->o, &ignored);
+		if (a->finish != NULL && a->finish(a->ctx, s->o, &err) != 0 && !s->o->err.set)
+			s->o->err = err;
 	}
 }
 

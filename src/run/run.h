@@ -61,8 +61,8 @@ struct outcome {
 	uint64_t scratch_files;
 	struct strbuf output[2]; /* captured; owned; [1] only with capture_split */
 	/* FAILED, NOEXEC: why. Beside EXITED, SIGNALED and LIMIT it is set when output was lost
-	 * (a full disk), when an attachment's event failed and ended the run, or when init was
-	 * killed from outside (SIGNALED without has_exit). */
+	 * (a full disk), when an attachment's event failed and ended the run, when one's finish
+	 * did, or when init was killed from outside (SIGNALED without has_exit). */
 	struct err err;
 	struct run_failure failure; /* FAILED: for doctor; err says the same in words */
 };
@@ -79,7 +79,7 @@ struct run_child {
 
 /* An attachment plugs a service into a run without run/ knowing it. Hooks that are NULL are
  * skipped. A failing prepare or after_clone means that nothing runs; a failing event ends the
- * run; a failing finish is reported in the outcome's place by the caller's own means (ctx). */
+ * run; a failing finish leaves the outcome as it was, and is its err where there was none. */
 struct run_attachment {
 	const char *name;
 	void *ctx;

@@ -51,23 +51,50 @@ expect_out "OSError OSError ok OSError" "loopback: as is said: the ports are tak
 way=()
 
 # --- the relay's own bounds ---
+find_relays() { # relays, and which is which
+	relays=
+	for p in /proc/[0-9]*; do
+		[ "$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null)" = "agentbox-relay " ] && relays="$relays ${p#/proc/}"
+	done
+	for p in $relays; do
+		if [ "$(awk '/^NSpid:/ { print NF }' "/proc/$p/status")" -gt "$(awk '/^NSpid:/ { print NF }' /proc/self/status)" ]; then
+			relay=$p
+		else
+			resolver=$p
+		fi
+	done
+}
+
+# A sanitizer has shadows of its own.
+most=32768
+! grep -qa __asan_init "$AGENTBOX" || most=1048576
+# More connections than there are descriptors for: those that do not fit wait, the relay does not
+# spin, and what it holds is bounded.
+prlimit --nofile=1024:1024 "$AGENTBOX" run --state "$STATE" -p "$P" -- \
+	python3 -I "$LIVE/lib/egress-client.py" hold 900 >"$T/held" &
+sup=$!
+wait_for grep -q 900 "$T/held" || fail "900 connections are begun"
+find_relays
+used=$(awk '{ print $14 + $15 }' "/proc/$relay/stat")
+sleep 2
+used=$(($(awk '{ print $14 + $15 }' "/proc/$relay/stat") - used))
+check "a flood of connections: no spinning ($used ticks in 2 s)" test "$used" -lt 50
+fds=$(find "/proc/$relay/fd" -mindepth 1 2>/dev/null | wc -l)
+[ "$CALLER" != root ] || check "and within the limit ($fds descriptors)" test "$fds" -gt 500 -a "$fds" -le 1024
+rss=$(awk '/^VmRSS:/ { print $2 }' "/proc/$relay/status")
+check "and little memory ($rss kB)" test "$rss" -lt "$most"
+kill "$sup"
+wait "$sup" 2>/dev/null
+no_sandbox_left "no process is left of it"
+
 ab_start -- python3 -I "$LIVE/lib/egress-client.py" hold 5 >"$T/held"
 wait_for grep -q 5 "$T/held" || fail "five connections are held"
-relays=
-for p in /proc/[0-9]*; do
-	[ "$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null)" = "agentbox-relay " ] && relays="$relays ${p#/proc/}"
-done
+find_relays
 is "$(wc -w <<<"$relays")" 2 "two processes beside the supervisor"
-for p in $relays; do
-	if [ "$(awk '/^NSpid:/ { print NF }' "/proc/$p/status")" -gt "$(awk '/^NSpid:/ { print NF }' /proc/self/status)" ]; then
-		relay=$p
-	else
-		resolver=$p
-	fi
-done
 is "$(awk '/^(CapPrm|CapEff|CapBnd|CapAmb):/ { print $2 }' "/proc/$relay/status" | sort -u)" 0000000000000000 "the relay has no capability"
 is "$(awk '/^(NoNewPrivs|Seccomp):/ { printf "%s", $2 }' "/proc/$relay/status")" 12 "and a filter"
 is "$(awk '/^(NoNewPrivs|Seccomp):/ { printf "%s", $2 }' "/proc/$resolver/status")" 12 "so has the resolver"
+[ "$CALLER" != root ] || is "$(readlink "/proc/$resolver/cwd")" / "which holds no folder of the caller's"
 is "$(awk '/^(CapPrm|CapEff|CapAmb):/ { print $2 }' "/proc/$resolver/status" | sort -u)" 0000000000000000 "and no capability"
 unlike "$(awk '/^Uid:/ { print $2 }' "/proc/$relay/status")" '^0$' "neither is root"
 if [ "$CALLER" = root ]; then

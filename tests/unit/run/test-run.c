@@ -351,7 +351,7 @@ static void test_build_failure(struct tap *t)
 
 /* --- attachments --- */
 
-enum hook { HOOK_NONE, HOOK_PREPARE, HOOK_AFTER_CLONE, HOOK_EVENT };
+enum hook { HOOK_NONE, HOOK_PREPARE, HOOK_AFTER_CLONE, HOOK_EVENT, HOOK_FINISH };
 
 struct plug {
 	char *log; /* shared by all */
@@ -400,7 +400,7 @@ static int plug_finish(void *ctx, const struct outcome *o, struct err *err)
 	struct plug *p = ctx;
 
 	p->seen = o->status;
-	return plug_say(p, 'f', HOOK_NONE + 100, err);
+	return plug_say(p, 'f', HOOK_FINISH, err);
 }
 
 static void test_attached(struct tap *t, enum hook fails, const char *want,
@@ -436,8 +436,9 @@ static void test_attached(struct tap *t, enum hook fails, const char *want,
 		tap_str(t, strbuf_str(&o.output[0]), "ran\n", "it ran");
 	else
 		tap_ok(t,
-		       o.err.set && strcmp(o.err.msg, "plug b fails") == 0 && o.output[0].len == 0,
-		       "the error is the plug's, and nothing was done: %s", o.err.msg);
+		       o.err.set && strcmp(o.err.msg, "plug b fails") == 0 &&
+			       (o.output[0].len == 0) == (fails != HOOK_FINISH),
+		       "the error is the plug's, and nothing was done that was not: %s", o.err.msg);
 	outcome_free(&o);
 	box_free(&b);
 	(void)close(p[0]);
@@ -483,6 +484,7 @@ int main(void)
 	test_attached(&t, HOOK_PREPARE, "papbfa", OUTCOME_FAILED);
 	test_attached(&t, HOOK_AFTER_CLONE, "papbpccacbfcfbfa", OUTCOME_FAILED);
 	test_attached(&t, HOOK_EVENT, "papbpccacbccebfcfbfa", OUTCOME_SIGNALED);
+	test_attached(&t, HOOK_FINISH, "papbpccacbccfcfbfa", OUTCOME_EXITED);
 	tap_int(&t, count_fds(), fds, "no descriptor is left open");
 	tap_ok(&t, waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no child is left");
 	return tap_done(&t);
