@@ -54,6 +54,7 @@ static const struct {
 	{ "ioctl TIOCLINUX", SYS_ioctl, { -1, 0x541c, 0 } },
 	{ "ioctl TIOCSTI high", SYS_ioctl, { -1, 0x100005412, 0 } },
 	{ "ioctl TIOCLINUX high", SYS_ioctl, { -1, 0x10000541c, 0 } },
+	{ "ioctl TIOCSETD", SYS_ioctl, { -1, 0x5423, 0 } },
 	{ "unshare-user", SYS_unshare, { CLONE_NEWUSER } },
 #ifdef __x86_64__
 	{ "x32 getpid", 0x40000000 + SYS_getpid, { 0 } },
@@ -172,6 +173,7 @@ const struct selftest_row selftest_kernel_rows[] = {
 	CALL("tiocsti-high", "the same with a high bit", "ioctl TIOCSTI high", EPERM, HOST, 0),
 	CALL("tioclinux", "paste into a console", "ioctl TIOCLINUX", EPERM, HOST, 0),
 	CALL("tioclinux-high", "the same with a high bit", "ioctl TIOCLINUX high", EPERM, HOST, 0),
+	CALL("tiocsetd", "load a line discipline", "ioctl TIOCSETD", EPERM, HOST, 0),
 #ifdef __x86_64__
 	{ "x32", "call by the x32 ABI",
 	  act_call, "x32 getpid", act_call, "getpid", { ENOSYS }, 0, 0, 0 },

@@ -111,6 +111,7 @@ const char *const filter_refused[] = {
 
 #define TTY_STI   0x5412U
 #define TTY_LINUX 0x541cU
+#define TTY_SETD  0x5423U
 
 #define NEXT  FILTER_NEXT
 #define PASS  FILTER_ALLOW
@@ -158,9 +159,12 @@ const struct filter_check filter_checks[FILTER_VERDICTS - FILTER_ANSWERS] = {
 			    { EQUAL, 2, NETLINK_ROUTES, PASS, FAMI } } },
 	CHECK(SOCKETPAIR) = { "unix; else EAFNOSUPPORT",
 			      { { EQUAL, 0, FAMILY_UNIX, PASS, FAMI } } },
-	CHECK(IOCTL) = { "EPERM for TIOCSTI and TIOCLINUX",
+	/* The last loads a line discipline of any age into the kernel, and no program that has no
+	 * modem needs one. */
+	CHECK(IOCTL) = { "EPERM for TIOCSTI, TIOCLINUX and TIOCSETD",
 			 { { EQUAL, 1, TTY_STI, PERM, NEXT },
-			   { EQUAL, 1, TTY_LINUX, PERM, PASS } } },
+			   { EQUAL, 1, TTY_LINUX, PERM, NEXT },
+			   { EQUAL, 1, TTY_SETD, PERM, PASS } } },
 };
 
 /* ENOSYS, not EPERM, for what is young: programs take it for an older kernel and fall back. */

@@ -96,6 +96,12 @@ static void loop_terminate(struct loop *l, int signo)
 	loop_enter(l, LOOP_TERM, l->s->plan->grace_ms);
 }
 
+static void loop_count(struct loop *l, uint64_t ms)
+{
+	l->clock += ms;
+	l->looked = supervisor_now_ms();
+}
+
 /* --- reports of the child --- */
 
 static void loop_protocol_error(struct loop *l)
@@ -107,14 +113,21 @@ static void loop_protocol_error(struct loop *l)
 }
 
 /* The command was stopped, and the sandbox with it: so are we; and, when it was the keyboard, our
- * process group, as if the command ran outside. Nothing inside reaches that group by itself. */
+ * process group, as if the command ran outside. Nothing inside reaches that group by itself, and a
+ * stop of its own making takes none of its time away: it counts, and we wake for the end of it. */
 static void loop_stopped(struct loop *l)
 {
-	struct tty *t = &l->s->tty;
+	struct talk *talk = &l->s->tty.talk;
+	bool typed = talk_recent(talk->suspended_ms, TALK_KEY_MS);
+	uint64_t timeout = typed ? 0 : l->s->plan->timeout_ms;
+	uint64_t left = timeout > l->clock ? timeout - l->clock : 1;
 
-	if (l->state == LOOP_RUNNING)
-		tty_suspend(t, t->keys.suspended);
-	t->keys.suspended = false;
+	talk->suspended_ms = 0;
+	if (l->state == LOOP_RUNNING) {
+		tty_suspend(&l->s->tty, typed, timeout == 0 ? 0 : left);
+		if (timeout != 0)
+			loop_count(l, supervisor_now_ms() - l->looked);
+	}
 	if (control_send(l->s->child.control, CHILD_ORDER_RESUME, 0) != 0)
 		loop_kill(l);
 }
@@ -207,7 +220,7 @@ static bool loop_signal_passing(struct loop *l, int signo)
 		tty_resize(&l->s->tty);
 		return true;
 	case SIGTSTP:
-		tty_suspend(&l->s->tty, false);
+		tty_suspend(&l->s->tty, false, 0);
 		return true;
 	case SIGUSR1:
 	case SIGUSR2:
@@ -402,7 +415,8 @@ static void loop_verdict(struct loop *l, int status)
 				      "init of the sandbox was killed (from outside, or out of "
 				      "memory)");
 	}
-	o->interrupt_typed = l->s->tty.keys.interrupted && o->has_exit && o->signal == SIGINT;
+	o->interrupt_typed = talk_recent(l->s->tty.talk.interrupted_ms, TALK_KEY_MS) &&
+			     o->has_exit && o->signal == SIGINT;
 	if (o->limit != NULL && (o->status == OUTCOME_EXITED || o->status == OUTCOME_SIGNALED))
 		o->status = OUTCOME_LIMIT;
 }

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/heap.h"
+#include "run/talk.h"
 
 /* How long a call on the caller's descriptor may hold up the loop. */
 #define GUARD_NS (20L * 1000 * 1000)
@@ -202,12 +203,14 @@ static size_t pump_account(struct pump *p, size_t n)
 	return n;
 }
 
-static void watch_keys(struct pump_keys *k, const char *buf, size_t len)
+static void watch_talk(const struct pump *p, size_t len)
 {
-	if (k->interrupt != 0 && memchr(buf, k->interrupt, len) != NULL)
-		k->interrupted = true;
-	if (k->suspend != 0 && memchr(buf, k->suspend, len) != NULL)
-		k->suspended = true;
+	if (p->talk == NULL)
+		return;
+	if (p->input)
+		talk_typed(p->talk, p->buf, len);
+	else
+		talk_shown(p->talk, p->buf, len);
 }
 
 static bool hung_up(int fd)
@@ -244,10 +247,9 @@ static bool pump_fill(struct pump *p)
 		pump_close(p);
 		return false;
 	}
-	if (p->keys != NULL)
-		watch_keys(p->keys, p->buf, (size_t)n);
 	p->start = 0;
 	p->len = pump_account(p, (size_t)n);
+	watch_talk(p, p->len);
 	if (p->last_bytes)
 		p->remaining -= (size_t)n;
 	if (p->far_kind == PUMP_FAR_NONE) {

@@ -47,11 +47,7 @@ struct pump_guard {
 	int signo;
 };
 
-/* Which keys went by. Zero: none is looked for. */
-struct pump_keys {
-	unsigned char interrupt, suspend; /* what the terminal takes for them; 0: no key */
-	bool interrupted, suspended;      /* it was typed */
-};
+struct talk;
 
 struct pump {
 	const char *name; /* for messages */
@@ -68,7 +64,7 @@ struct pump {
 	struct strbuf *sink;        /* borrowed; with PUMP_FAR_NONE */
 	struct pump_budget *budget; /* borrowed; of output pumps */
 	struct pump_guard *guard;   /* borrowed */
-	struct pump_keys *keys;     /* borrowed; of the input of a pty, else NULL */
+	struct talk *talk;          /* borrowed; of a pty, else NULL */
 	int errnum;                 /* why bytes were lost; 0 also when the reader just left */
 };
 

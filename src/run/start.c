@@ -165,7 +165,7 @@ static int start_terminal(struct supervisor *s, struct err *err)
 	}
 	if (tty_start(&s->tty, master, err) != 0)
 		return -1;
-	return stdfd_add_terminal(&s->io, s->opt, s->tty.master, &s->tty.keys, err);
+	return stdfd_add_terminal(&s->io, s->opt, s->tty.master, &s->tty.talk, err);
 }
 
 static int start_steps(struct supervisor *s, struct err *err)

@@ -270,7 +270,7 @@ static int open_terminal(struct stdfd_set *set, const struct plan *plan,
 }
 
 int stdfd_add_terminal(struct stdfd_set *set, const struct run_options *opt, int master,
-		       struct pump_keys *keys, struct err *err)
+		       struct talk *talk, struct err *err)
 {
 	struct pump *p;
 	int in, out;
@@ -281,7 +281,7 @@ int stdfd_add_terminal(struct stdfd_set *set, const struct run_options *opt, int
 	pump_init_input(p, in, opt->caller_stdio[0], PUMP_FAR_STREAM);
 	p->guard = &set->guard;
 	p->pty = true;
-	p->keys = keys;
+	p->talk = talk;
 	if (fd_above(master, &out, err) != 0)
 		return -1;
 	p = pump_add(set);
@@ -289,6 +289,7 @@ int stdfd_add_terminal(struct stdfd_set *set, const struct run_options *opt, int
 	p->budget = &set->budget;
 	p->guard = &set->guard;
 	p->pty = true;
+	p->talk = talk;
 	return 0;
 }
 

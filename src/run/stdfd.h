@@ -38,9 +38,9 @@ struct stdfd_set {
 MUST_CHECK int stdfd_open(struct stdfd_set *set, const struct plan *plan,
 			  const struct run_options *opt, struct strbuf sink[2], struct err *err);
 /* stdfd_add_terminal() - the pty is there: pump between it and the caller's terminal.
- * @master: borrowed. @keys: borrowed, noted in the input. */
+ * @master: borrowed. @talk: borrowed, noted in both directions. */
 MUST_CHECK int stdfd_add_terminal(struct stdfd_set *set, const struct run_options *opt, int master,
-				  struct pump_keys *keys, struct err *err);
+				  struct talk *talk, struct err *err);
 /* stdfd_close_child() - after the clone: our copies of what the child has. */
 void stdfd_close_child(struct stdfd_set *set);
 void stdfd_free(struct stdfd_set *set);

@@ -8,12 +8,18 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 
 /* A restored terminal matters more than one system call that failed. */
 #define RESTORE_TRIES 3
+/* Terminals answer at once; what lies between may not. */
+#define ANSWER_STEPS   10
+#define ANSWER_STEP_MS 10
+/* A stop that comes after the signal to go on is ended by the next one. */
+#define WAKE_AGAIN_MS 100
 
 bool tty_same(int a, int b)
 {
@@ -78,6 +84,22 @@ static int make_raw(struct tty *t)
 	return tcsetattr(t->far, TCSANOW, &raw) == 0 ? 0 : -errno;
 }
 
+/* The command may have asked the terminal something just before its end. The answer would be typed
+ * into whatever reads next, and in part it is the command's own words. It is waited for and
+ * dropped, with what a person typed meanwhile; after any other run all that was typed ahead is
+ * kept. */
+static void drop_answers(const struct tty *t)
+{
+	struct timespec gap = { .tv_nsec = ANSWER_STEP_MS * 1000000L };
+
+	if (!talk_recent(t->talk.asked_ms, TALK_QUESTION_MS))
+		return;
+	for (int i = 0; i < ANSWER_STEPS; i++) {
+		(void)nanosleep(&gap, NULL);
+		(void)tcflush(t->far, TCIFLUSH);
+	}
+}
+
 static void put_back(struct tty *t)
 {
 	struct termios raw = raw_modes(&t->saved);
@@ -94,6 +116,8 @@ static void put_back(struct tty *t)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTTOU);
 	(void)sigprocmask(SIG_BLOCK, &set, &old);
+	/* While it is raw still: nothing is echoed, no key in it is acted on. */
+	drop_answers(t);
 	for (int i = 0; i < RESTORE_TRIES; i++) {
 		if (tcsetattr(t->far, TCSANOW, &t->saved) == 0)
 			break;
@@ -147,8 +171,8 @@ int tty_start(struct tty *t, int master, struct err *err)
 		return -1;
 	if (tcgetattr(t->far, &modes) != 0 || tcsetattr(master, TCSANOW, &modes) != 0)
 		return err_set(err, ERR_HOST, errno, "cannot set the modes of the sandbox's pty");
-	t->keys.interrupt = modes.c_cc[VINTR];
-	t->keys.suspend = modes.c_cc[VSUSP];
+	t->talk.interrupt = modes.c_cc[VINTR];
+	t->talk.suspend = modes.c_cc[VSUSP];
 	tty_resize(t);
 	if (!tty_in_foreground(t->far))
 		return 0;
@@ -164,10 +188,30 @@ static void death_signal(const struct tty *t, int sig)
 		(void)prctl(PR_SET_PDEATHSIG, sig);
 }
 
-void tty_suspend(struct tty *t, bool group)
+/* CONT wakes who is stopped, also where it is blocked. */
+static int wake_after(timer_t *ret, uint64_t ms)
 {
+	struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT };
+	struct itimerspec its = {
+		.it_value = { (time_t)(ms / 1000), (long)(ms % 1000) * 1000000L },
+		.it_interval = { .tv_nsec = WAKE_AGAIN_MS * 1000000L },
+	};
+
+	if (timer_create(CLOCK_MONOTONIC, &ev, ret) != 0)
+		return -errno;
+	if (timer_settime(*ret, 0, &its, NULL) == 0)
+		return 0;
+	(void)timer_delete(*ret);
+	return -EAGAIN;
+}
+
+void tty_suspend(struct tty *t, bool group, uint64_t wake_ms)
+{
+	timer_t timer;
 	sigset_t set;
 
+	if (wake_ms != 0 && wake_after(&timer, wake_ms) != 0)
+		return;
 	put_back(t);
 	/* A stopped process acts on nothing else. */
 	death_signal(t, SIGKILL);
@@ -177,6 +221,8 @@ void tty_suspend(struct tty *t, bool group)
 	(void)kill(group ? 0 : getpid(), SIGTSTP);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	death_signal(t, TTY_DEATH_SIGNAL);
+	if (wake_ms != 0)
+		(void)timer_delete(timer);
 	tty_enter(t);
 }
 

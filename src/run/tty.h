@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/macro.h"
-#include "run/pump.h"
+#include "run/talk.h"
 
 /* What the death of the caller sends where SIGKILL would leave the terminal raw. Above the signal
  * of pump_guard. */
@@ -25,7 +25,7 @@ struct tty {
 	bool raw;   /* the modes of far are ours, and saved is what they were */
 	bool dies;  /* the supervisor ends with its caller */
 	struct termios saved;
-	struct pump_keys keys; /* typed so far */
+	struct talk talk; /* what went by so far */
 };
 
 /* tty_same() - are both descriptors terminals, and the same one? */
@@ -50,8 +50,9 @@ bool tty_away(const struct tty *t);
 void tty_resize(const struct tty *t);
 /* tty_suspend() - put the modes back and stop by TSTP, alone or with the whole process group;
  * returns when continued, raw if in the foreground. Where TSTP stops nobody (an orphaned group)
- * it returns at once. TSTP is blocked, and is again. */
-void tty_suspend(struct tty *t, bool group);
+ * it returns at once. TSTP is blocked, and is again. @wake_ms: continue by ourselves after that
+ * long, if nobody does; 0: never. */
+void tty_suspend(struct tty *t, bool group, uint64_t wake_ms);
 /* tty_resumed() - somebody else stopped us (STOP): what a shell did to the modes since is undone,
  * and counts as what was there before. */
 void tty_resumed(struct tty *t);

@@ -47,6 +47,8 @@ is "$(cat "$T/out")" bye "its last words arrive"
 json_is "$T/j" 'o["status"] == "limit" and o["limit"] == "timeout" and o["rc"] == 124 and o["exit_code"] == 0' \
 	"the result says both"
 expect_rc 0 "a command that is in time (control)" ab -- true
+expect_rc 124 "a command that stops itself gains nothing" ab --timeout 1s -- sh -c 'kill -STOP $$; sleep 300'
+expect_rc 0 "one that is continued goes on (control)" ab -- sh -c '(sleep 0.2; kill -CONT $$) & kill -STOP $$'
 expect_rc 124 "--timeout may lower" ab --timeout 100ms -- sleep 300
 start=$(now_ms)
 ab --timeout 1h -- sleep 300 >"$T/out" 2>"$T/err"

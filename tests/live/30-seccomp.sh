@@ -56,12 +56,13 @@ if [ -n "$X86" ]; then
 fi
 
 # --- terminals (E2)
-for r in 0x5412 0x100005412 0xffffffff00005412 0x541c 0x10000541c; do
+for r in 0x5412 0x100005412 0xffffffff00005412 0x541c 0x10000541c 0x5423 0x100005423; do
 	outside EBADF "ioctl $r on no descriptor (control)" call ioctl -1 $r 0
 	inside EPERM "ioctl $r" call ioctl -1 $r 0
 done
 inside EBADF "ioctl TIOCGWINSZ passes" call ioctl -1 0x5413 0
 inside EBADF "ioctl TIOCSCTTY passes" call ioctl -1 0x540e 0
+inside EBADF "ioctl TIOCGETD passes" call ioctl -1 0x5424 0
 
 # --- socket families and netlink protocols
 for ((f = 0; f < 46; f++)); do

@@ -146,7 +146,7 @@ fi
 expect_rc 1 "outside" inside_verb 9</etc/hostname
 cp "$T/out" "$T/table"
 for name in host-path host-dotdot launcher-binary inherited-fd capabilities new-privileges \
-	setuid-bit unshare-user clone-user keyring io_uring bpf tiocsti tiocsti-high tioclinux; do
+	setuid-bit unshare-user clone-user keyring io_uring bpf tiocsti tiocsti-high tioclinux tiocsetd; do
 	is "$(row "$name")" "NOT HELD" "outside, not held: $name"
 done
 abstract=agentbox-live-$CALLER-$RANDOM$RANDOM

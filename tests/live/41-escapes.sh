@@ -72,7 +72,7 @@ for mode in --no-tty -t; do
 		like "$(in_pty tiocsti $fd)" '^E[A-Z]+ queue=$' "E1: inside, $mode, not by descriptor $fd"
 	done
 	is "$(in_pty call getpid)" "ok queue=" "E1: and it runs there (control)"
-	for r in 0x5412 0x100005412 0x541c 0x80000000541c; do
+	for r in 0x5412 0x100005412 0x541c 0x80000000541c 0x5423; do
 		unlike "$(pty_of "$PROBE" call ioctl 0 $r 0)" '^(EPERM|ENOSYS)' "E2: outside, the kernel answers ioctl $r (control)"
 		is "$(in_pty call ioctl 0 $r 0)" "EPERM queue=" "E2: inside, $mode, ioctl $r"
 	done

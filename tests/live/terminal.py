@@ -7,6 +7,7 @@ What is waited for never stands in what is typed: the terminal echoes."""
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -49,6 +50,14 @@ def shell():
                           INPUTRC="/dev/null"))
     t.expect("out2> ")
     return t
+
+
+def out_of(path):
+    try:
+        with open(path) as f:
+            return f.read()
+    except OSError:
+        return ""
 
 
 def children(pid):
@@ -208,6 +217,7 @@ def programs():
             ("TIOCSTI", "0x5412", b"EPERM"), ("TIOCLINUX", "0x541c", b"EPERM"),
             ("TIOCSTI with a high bit", "0x100005412", b"EPERM"),
             ("TIOCLINUX with a high bit", "0x10000541c", b"EPERM"),
+            ("TIOCSETD", "0x5423", b"EPERM"), ("TIOCGETD, its allowed twin,", "0x5424", b"did"),
             ("TIOCGWINSZ, the allowed twin,", "0x5413", b"did")):
         with inside("python3", "-c", act, request) as t:
             t.end()
@@ -216,6 +226,27 @@ def programs():
         t.expect(r"got=\[\]")
         TAP.ok(True, "and nothing of it arrives outside")
         t.end()
+
+
+def answers():
+    """What the terminal answers to a question of the last moment is dropped, and nothing else is."""
+    inject = os.environ.get("INJECT")
+    if not inject:
+        print("# no tracer for this machine")
+        return
+    log = os.path.join(WS, "trace")
+
+    def dropped(text):
+        with Terminal([inject, "--trace", "--log", log, "--", *RUN, "--", "printf", text], cwd=WS) as t:
+            TAP.equal((t.end(), t.is_as_it_was()), (0, True), f"{text}: a run that ends with it")
+        # TCFLSH, TCIFLUSH; and TCSETS, which each run needs.
+        calls = out_of(log)
+        return calls.count(", 21506,") > 0, calls.count(", 21515, 0")
+    # It has a second for its end.
+    tries = [dropped("\\033[6n") for _ in range(3)]
+    TAP.ok(max(n for _, n in tries) > 0 and all(put for put, _ in tries), "input is dropped then", tries)
+    for text in ("plain", "\\033[0m"):
+        TAP.equal(dropped(text), (True, 0), "and not here")
 
 
 # --- every way out ------------------------------------------------------------------------------
@@ -457,6 +488,86 @@ def suspended():
         t.end()
 
 
+def typed_script(t, text, *args):
+    t.send(" ".join(map(shlex.quote, script(text, *args))) + "\n")
+
+
+def stopped_from_inside():
+    """A command that stops itself stops agentbox too, but not its clock."""
+    with shell() as t:
+        typed_script(t, '"$@"; echo e""nd=$?', *RUN, "--timeout", "2s", "--", "sh", "-c",
+                     UP + "kill -STOP $$; sleep 1000")
+        t.expect("\nup\r\n")
+        t.expect("end=124")
+        t.expect("out2> ")
+        TAP.ok(not t.is_raw(), "a command that stops itself ends by its timeout all the same")
+        t.send("exit\n")
+        t.end()
+
+
+# Each takes one key by itself and, at the next, ends or stops by the signal that the key stands for.
+LATE = """import os, signal, sys, tty
+def say(text):
+    os.write(1, text + b"\\n")
+def wait(text):
+    say(text)
+    return os.read(0, 1)
+if sys.argv[1] == "int":
+    signal.signal(signal.SIGINT, lambda *a: say(b"cau" + b"ght"))
+    wait(b"u" + b"p")
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+tty.setraw(0)
+key = wait(b"u" + b"p")
+wait(b"cau" + b"ght" if key == bytes([26]) else b"another")
+os.kill(os.getpid(), signal.SIGSTOP)
+sys.exit(5)
+"""
+
+
+def old_keys():
+    """A key is the cause of what comes soon after it, and of nothing else."""
+    def late(what):
+        return '"$@"; echo a""fter$?', *RUN, "--", "python3", "-c", LATE, what
+
+    def caught(t, key):
+        t.expect("\nup\r?\n" if key == b"\x1a" else "up")
+        t.until("not raw", t.is_raw)
+        t.send(key)
+        t.expect("caught")
+
+    def stopped(t):
+        t.send("x")
+        t.expect("Stopped(?s:.*)out2> ")
+    with Terminal(script(*late("int")), cwd=WS) as new, shell() as new_stop:
+        typed_script(new_stop, *late("stop"))
+        caught(new, b"\x03")
+        new.send("x\n")
+        TAP.equal((new.end(), b"after" in new.seen), (-signal.SIGINT, False),
+                  "^C, and an end by INT: the script ends", new.seen)
+        caught(new_stop, b"\x1a")
+        stopped(new_stop)
+        TAP.ok(True, "^Z, and a stop: the script is stopped")
+        new_stop.send("kill -KILL %%\n")
+    # It takes eleven seconds and differs by no caller.
+    if os.environ.get("LIVE_CALLER") != "user":
+        return
+    with Terminal(script(*late("int")), cwd=WS) as old, shell() as old_stop:
+        typed_script(old_stop, *late("stop"))
+        caught(old, b"\x03")
+        caught(old_stop, b"\x1a")
+        time.sleep(11)
+        old.send("x\n")
+        old.expect("after130")
+        TAP.equal(old.end(), 0, "a ^C of long ago ends no script")
+        box = agentbox_below(children(old_stop.pid)[0])
+        old_stop.send("x")
+        old_stop.until("agentbox is not stopped", lambda: state_of(box) == "T")
+        TAP.equal(state_of(children(old_stop.pid)[0]), "S", "a ^Z of long ago stops none")
+        old_stop.until("no end", lambda: b"after5" in old_stop.seen or wake(box))
+        TAP.ok(True, "and the run goes on when agentbox does")
+
+
 def name_of(pid):
     try:
         with open(f"/proc/{pid}/comm") as f:
@@ -615,10 +726,10 @@ def nobody_to_resume():
 
 
 PARTS = {
-    "relay": (what_it_is, when, size, keys, programs, bytes_through),
+    "relay": (what_it_is, when, size, keys, programs, answers, bytes_through),
     "ends": (ways_out, hang_up, death_of_the_caller),
-    "jobs": (caller_goes_on, jobs_inside, suspended, suspended_by_signal, background, loops,
-             nobody_to_resume),
+    "jobs": (caller_goes_on, jobs_inside, suspended, suspended_by_signal, stopped_from_inside, background, loops,
+             nobody_to_resume, old_keys),
 }
 
 for case in PARTS.get(PART) or [globals()[PART]]:

@@ -199,6 +199,9 @@ static const struct row rows[] = {
 	{ "ioctl TIOCSTI, all high bits", IOCTL, { 0, HIGH | 0x5412 }, PERM, 0 },
 	{ "ioctl TIOCLINUX", IOCTL, { 0, 0x541c }, PERM, 0 },
 	{ "ioctl TIOCLINUX, high bit", IOCTL, { 0, HIGH | 0x541c }, PERM, 0 },
+	{ "ioctl TIOCSETD", IOCTL, { 0, 0x5423 }, PERM, 0 },
+	{ "ioctl TIOCSETD, high bit", IOCTL, { 0, HIGH | 0x5423 }, PERM, 0 },
+	{ "ioctl TIOCGETD", IOCTL, { 0, 0x5424 }, PASS, 0 },
 	{ "ioctl TCGETS", IOCTL, { 0x5412, 0x5401, 0x5412 }, PASS, 0 },
 	{ "ioctl TIOCGWINSZ", IOCTL, { 0, 0x5413 }, PASS, 0 },
 
