@@ -31,7 +31,7 @@ static enum profile_network network_of(const struct cli_context *c)
 
 	if (n == PROFILE_NETWORK_NAMED) {
 		connect_build(c->arena, c->profile, c->agent, &rules);
-		return connect_any(&rules) ? n : PROFILE_NETWORK_NONE;
+		return connect_network(c->profile, &rules) ? n : PROFILE_NETWORK_NONE;
 	}
 	policy_decide(c->profile, c->agent, &rq, &d);
 	return d.verdict == PROFILE_ALLOW ? n : PROFILE_NETWORK_NONE;
@@ -56,6 +56,16 @@ static json_t *hosts_json(const struct cli_context *c)
 	list = json_array();
 	for (size_t i = 0; i < n->allow.n; i++)
 		(void)json_array_append_new(list, json_text(n->allow.v[i].text));
+	return list;
+}
+
+static json_t *published_json(const struct cli_context *c)
+{
+	const struct profile_named *n = &c->profile->sandbox.named;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n->publish.n; i++)
+		(void)json_array_append_new(list, json_text(n->publish.v[i].text));
 	return list;
 }
 
@@ -115,6 +125,7 @@ static void print_json(const struct cli_context *c, const struct explain *e)
 	json_put(o, "rules", rules);
 	json_put(o, "network", json_text(networks[network_of(c)].word));
 	json_put(o, "hosts", hosts_json(c));
+	json_put(o, "published", published_json(c));
 	json_put(o, "commands", commands_json(&c->profile->sandbox));
 	(void)cli_print_json(STDOUT_FILENO, o);
 }
@@ -165,6 +176,8 @@ static void print_network(struct arena *a, const struct cli_context *c)
 	enum profile_network network = network_of(c);
 	const char *text = networks[network].text;
 
+	if (network == PROFILE_NETWORK_NAMED && n->allow.n == 0)
+		text = "none but published ports";
 	for (size_t i = 0; network == PROFILE_NETWORK_NAMED && i < n->allow.n; i++)
 		text = arena_printf(a, "%s%s%s", text, i == 0 ? "" : ", ", n->allow.v[i].text);
 	for (size_t i = 0; network == PROFILE_NETWORK_NAMED && i < n->deny.n; i++)
@@ -172,6 +185,14 @@ static void print_network(struct arena *a, const struct cli_context *c)
 				    n->deny.v[i].text);
 	(void)puts("");
 	print_line(arena_printf(a, "network: %s", text));
+	for (size_t i = 0; i < n->publish.n; i++) {
+		const struct profile_publish *p = &n->publish.v[i];
+		struct host_target at = { .addr = p->addr, .port = p->port };
+		char host[HOSTPAT_TEXT_SIZE];
+
+		print_line(arena_printf(a, "published: %s of the host leads to port %u inside",
+					hostpat_target_text(&at, host), p->inside));
+	}
 }
 
 static void print_text(struct arena *a, const struct cli_context *c, const struct explain *e)

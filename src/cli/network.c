@@ -81,6 +81,11 @@ static void count_denial(struct network *n, const struct relay_report *rep)
 	};
 }
 
+static const char *const methods[RELAY_METHOD_MAX] = {
+	[RELAY_METHOD_CONNECT] = "connect",
+	[RELAY_METHOD_ACCEPT] = "accept",
+};
+
 static json_t *report_json(const struct relay_report *rep)
 {
 	char addr[INET6_ADDRSTRLEN];
@@ -98,7 +103,7 @@ static json_t *report_json(const struct relay_report *rep)
 		json_put(o, "type", json_integer(rep->count));
 		return o;
 	}
-	json_put(o, "method", json_text("connect"));
+	json_put(o, "method", json_text(methods[rep->method]));
 	json_put(o, "port", json_integer(rep->target.port));
 	json_put(o, "address",
 		 rep->peer.family == 0 ? json_null() : json_text(addr_text(&rep->peer, addr)));
@@ -159,6 +164,9 @@ bool network_attach(struct network *n, struct prepared *p, struct record *record
 		.rules = p->connect,
 		.ranges = ranges,
 		.n_ranges = named->private_ranges.n,
+		.publish = named->publish.v,
+		/* A probe of the host takes no port of it away. */
+		.n_publish = record == NULL ? 0 : named->publish.n,
 		.drop_id = fixed_id(p->plan),
 		.drop_optional = p->plan->ids.identity == PLAN_IDENTITY_ROOT,
 		.report = take_report,

@@ -113,7 +113,7 @@ static void decide_named(struct prepared *p, struct plan_request *rq)
 	bool any = false;
 
 	connect_build(c->arena, c->profile, c->agent, &p->connect);
-	if (!connect_any(&p->connect))
+	if (!connect_network(c->profile, &p->connect))
 		return;
 	rq->n_ports = connect_ports(c->arena, &c->profile->sandbox.named, &rq->ports, &any);
 	rq->named_network = true;

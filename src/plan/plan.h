@@ -164,11 +164,12 @@ struct plan_net {
 
 /* The first packet over the handoff socket comes with the resolver's sockets, UDP and TCP, and the
  * sandbox's own network namespace; those that follow with listeners, until there are n_ports of
- * them. */
+ * them. Before all of them the supervisor may have sent one with listeners of its own. */
 enum plan_net_kind {
 	PLAN_NET_NONE = 0,
 	PLAN_NET_RESOLVER,
 	PLAN_NET_LISTENERS,
+	PLAN_NET_PUBLISHED,
 };
 enum plan_net_topology {
 	PLAN_NET_GATEWAY_NS = 0,

@@ -137,6 +137,12 @@ bool connect_any(const struct connect_rules *r)
 	return r->layers > 0 && seen == r->layers;
 }
 
+bool connect_network(const struct profile *p, const struct connect_rules *r)
+{
+	return p->sandbox.network == PROFILE_NETWORK_NAMED &&
+	       (p->sandbox.named.publish.n > 0 || connect_any(r));
+}
+
 const char *connect_outside(struct arena *a, const struct profile *p,
 			    const struct policy_agent *agent, const struct host_target *t)
 {

@@ -53,6 +53,10 @@ void connect_build(struct arena *a, const struct profile *p, const struct policy
 /* connect_any() - every principal may connect to something, and the sandbox lists something. */
 bool connect_any(const struct connect_rules *r);
 
+/* connect_network() - there is a network of names at all: for one of these reasons, or because the
+ * sandbox publishes a port, which asks no agent. */
+bool connect_network(const struct profile *p, const struct connect_rules *r);
+
 /* connect_outside() - what the sandbox says against a host that the agent's rules allow, in words
  * for the caller; NULL: nothing. What the relay of a run would say; where a name leads is not
  * looked up. */

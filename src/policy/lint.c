@@ -58,10 +58,33 @@ static bool may_connect(const struct lint *l, const struct profile_agent *declar
 
 	if (l->profile->sandbox.network == PROFILE_NETWORK_NAMED) {
 		connect_build(l->arena, l->profile, agent, &rules);
-		return connect_any(&rules);
+		return connect_network(l->profile, &rules);
 	}
 	policy_decide(l->profile, agent, &rq, &d);
 	return d.verdict == PROFILE_ALLOW;
+}
+
+static bool is_loopback(const struct host_addr *a)
+{
+	static const struct host_addr v4 = { .bytes = { 127 }, .family = 4 };
+	static const struct host_addr v6 = { .bytes = { [15] = 1 }, .family = 6 };
+
+	return host_addr_in(a, &v4, 8) || host_addr_in(a, &v6, 128);
+}
+
+static void check_published(struct lint *l)
+{
+	const struct profile_named *n = &l->profile->sandbox.named;
+
+	for (size_t i = 0; i < n->publish.n; i++) {
+		const struct profile_publish *p = &n->publish.v[i];
+
+		if (!is_loopback(&p->addr))
+			found(l, p->pos, "publish",
+			      "'%s' lets other machines reach what listens inside on port %u; "
+			      "without an address this host alone does",
+			      p->text, p->inside);
+	}
 }
 
 static void check_network(struct lint *l)
@@ -70,6 +93,7 @@ static void check_network(struct lint *l)
 
 	if (p->sandbox.network == PROFILE_NETWORK_NONE)
 		return;
+	check_published(l);
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
 		const struct profile_agent *agent = &p->permissions.agents.v[i];
 

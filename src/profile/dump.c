@@ -118,7 +118,7 @@ static json_t *env_json(const struct profile_sandbox *s)
 static json_t *network_json(const struct profile_sandbox *s)
 {
 	const struct profile_named *n = &s->named;
-	json_t *o, *allow, *deny, *ranges;
+	json_t *o, *allow, *deny, *ranges, *publish;
 
 	if (s->network != PROFILE_NETWORK_NAMED)
 		return json_text(network_words[s->network]);
@@ -126,6 +126,7 @@ static json_t *network_json(const struct profile_sandbox *s)
 	allow = need(json_array());
 	deny = need(json_array());
 	ranges = need(json_array());
+	publish = need(json_array());
 	for (size_t i = 0; i < n->allow.n; i++) {
 		json_t *entry = need(json_object());
 
@@ -140,6 +141,9 @@ static json_t *network_json(const struct profile_sandbox *s)
 	json_put(o, "allow", allow);
 	json_put(o, "deny", deny);
 	json_put(o, "private_ranges", ranges);
+	for (size_t i = 0; i < n->publish.n; i++)
+		append(publish, json_text(n->publish.v[i].text));
+	json_put(o, "publish", publish);
 	return o;
 }
 

@@ -113,6 +113,75 @@ static int range_add(struct schema_ctx *c, const char *key, const struct yaml_no
 	return 0;
 }
 
+/* The number of a port, all of @text up to @n. */
+static bool port_read(const char *text, size_t n, uint16_t *ret)
+{
+	unsigned v = 0;
+
+	if (n == 0 || n > 5 || strspn(text, "0123456789") < n || text[0] == '0')
+		return false;
+	for (size_t i = 0; i < n; i++)
+		v = v * 10 + (unsigned)(text[i] - '0');
+	*ret = (uint16_t)v;
+	return v <= UINT16_MAX;
+}
+
+/* PORT, PORT:INSIDE or ADDRESS:PORT:INSIDE. */
+static bool publish_read(const char *text, struct profile_publish *p)
+{
+	bool bracket = text[0] == '[';
+	const char *colon = strrchr(text, ':');
+	const char *port = text;
+	const char *end;
+
+	p->addr = (struct host_addr){ .bytes = { 127, 0, 0, 1 }, .family = 4 };
+	if (colon == NULL)
+		colon = text - 1;
+	if (!port_read(colon + 1, strlen(colon + 1), &p->inside))
+		return false;
+	p->port = p->inside;
+	if (colon < text)
+		return true;
+	end = bracket ? strchr(text, ']') : memchr(text, ':', (size_t)(colon - text));
+	if (bracket && (end == NULL || *++end != ':'))
+		return false;
+	if (end != NULL && end < colon) {
+		port = end + 1;
+		if (!hostpat_addr(text + bracket, (size_t)(end - text) - 2 * (size_t)bracket,
+				  &p->addr) ||
+		    (p->addr.family == 6) != bracket)
+			return false;
+	}
+	return port_read(port, (size_t)(colon - port), &p->port);
+}
+
+static int publish_add(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
+{
+	struct profile_named *named = out;
+	struct profile_publish p = { 0 };
+
+	if (schema_scalar(c, key, n, &p.text) != 0)
+		return -1;
+	p.pos = schema_pos(c, n);
+	if (!publish_read(p.text, &p))
+		return schema_fail(c, n,
+				   "'%s': '%.200s' must be PORT, PORT:INSIDE or "
+				   "ADDRESS:PORT:INSIDE, as 8080 or 127.0.0.1:9000:3000",
+				   key, p.text);
+	for (size_t i = 0; i < named->publish.n; i++) {
+		const struct profile_publish *other = &named->publish.v[i];
+
+		if (other->port == p.port && memcmp(&other->addr, &p.addr, sizeof(p.addr)) == 0)
+			return schema_fail(c, n,
+					   "'%s': '%.200s': port %u is published already (%s)", key,
+					   p.text, p.port, schema_where(c, n->file, &other->pos));
+	}
+	if (named->publish.n == PROFILE_PUBLISH_MAX)
+		return schema_fail(c, n, "'%s' has more than %d entries", key, PROFILE_PUBLISH_MAX);
+	*array_push(c->a, &named->publish) = p;
+	return 0;
+}
+
 static int parse_allow(struct schema_ctx *c, const struct schema_row *row,
 		       const struct yaml_pair *p, void *field)
 {
@@ -134,6 +203,13 @@ static int parse_ranges(struct schema_ctx *c, const struct schema_row *row,
 	return schema_each(c, p, range_add, field);
 }
 
+static int parse_publish(struct schema_ctx *c, const struct schema_row *row,
+			 const struct yaml_pair *p, void *field)
+{
+	(void)row;
+	return schema_each(c, p, publish_add, field);
+}
+
 static const struct schema_row rows[] = {
 	{ .key = "allow",
 	  .parse = parse_allow,
@@ -151,6 +227,12 @@ static const struct schema_row rows[] = {
 	  .shape = SCHEMA_SHAPE_LIST,
 	  .type = "list of networks",
 	  .help = "addresses that are not public, but to which a name may lead all the same" },
+	{ .key = "publish",
+	  .parse = parse_publish,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of ports",
+	  .help = "PORT, PORT:INSIDE or ADDRESS:PORT:INSIDE: ports of the host, of 127.0.0.1 where "
+		  "no address stands, that lead to programs inside" },
 };
 
 const struct schema_map block_network_map = SCHEMA_MAP("sandbox.network", rows);

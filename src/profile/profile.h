@@ -107,11 +107,22 @@ struct profile_range {
 /* Different ports in all of `allow`: each is a socket. */
 #define PROFILE_PORTS_MAX 1024
 
+/* A port of the caller's network that leads to one of the sandbox. */
+struct profile_publish {
+	const char *text; /* as written */
+	struct host_addr addr;
+	uint16_t port;
+	uint16_t inside; /* on the sandbox's lo */
+	struct profile_pos pos;
+};
+#define PROFILE_PUBLISH_MAX 64
+
 /* Network by name. Deny beats allow. */
 struct profile_named {
 	ARRAY_OF(struct profile_net_host) allow;
 	ARRAY_OF(struct profile_net_host) deny;
 	ARRAY_OF(struct profile_range) private_ranges;
+	ARRAY_OF(struct profile_publish) publish;
 };
 
 enum profile_preset {

@@ -35,6 +35,7 @@ static const struct {
 	{ "list of virtual paths", LIST },
 	{ "list of commands", LIST },
 	{ "list of hosts", LIST },
+	{ "list of ports", LIST },
 	{ "list of actions", LIST },
 	{ "list of names, paths or patterns", LIST },
 	{ "list of builtin:NAME or paths", LIST },

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/io.h"
+#include "relay/listen.h"
 
 /* Bounds of waits that nothing in the sandbox can lengthen. */
 #define READY_MS 10000
@@ -47,7 +48,9 @@ static int config_make(const struct relay_attach *r, struct err *err)
 		.layers = r->rules.layers,
 		.n_ranges = (uint32_t)r->n_ranges,
 		.n_ports = net->n_ports,
+		.n_published = (uint32_t)r->n_publish,
 	};
+	uint16_t inside[PROFILE_PUBLISH_MAX];
 	const struct {
 		const void *p;
 		size_t n;
@@ -56,12 +59,15 @@ static int config_make(const struct relay_attach *r, struct err *err)
 		{ r->rules.rules, r->rules.n * sizeof(*r->rules.rules) },
 		{ r->ranges, r->n_ranges * sizeof(*r->ranges) },
 		{ net->ports, net->n_ports * sizeof(*net->ports) },
+		{ inside, r->n_publish * sizeof(*inside) },
 	};
 	FD_AUTO fd = memfd_create("agentbox-network", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int ret = 0;
 
 	if (fd < 0)
 		return err_set(err, ERR_HOST, errno, "cannot make the rules of the network");
+	for (size_t i = 0; i < r->n_publish; i++)
+		inside[i] = r->publish[i].inside;
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		c.size += (uint32_t)parts[i].n;
 	for (size_t i = 0; ret == 0 && i < ARRAY_SIZE(parts); i++)
@@ -148,6 +154,9 @@ static int start(struct relay_attach *r, struct err *err)
 		e = pair_make(&r->handoff[0], &r->handoff[1]);
 	if (e < 0)
 		return err_set(err, ERR_HOST, -e, "cannot make a socket for the network relay");
+	/* They come out at the relay as the first packet. */
+	if (listen_published(r->publish, r->n_publish, r->handoff[0], err) != 0)
+		return -1;
 	config = config_make(r, err);
 	if (config < 0)
 		return -1;
@@ -188,8 +197,8 @@ static bool report_is_sound(const struct relay_report *rep)
 	size_t len = strnlen(rep->target.name, sizeof(rep->target.name));
 
 	if (rep->kind == RELAY_REPORT_NONE || rep->kind >= RELAY_REPORT_MAX ||
-	    rep->why >= RELAY_WHY_MAX || rep->topology > PLAN_NET_LOOPBACK ||
-	    len == sizeof(rep->target.name))
+	    rep->why >= RELAY_WHY_MAX || rep->method >= RELAY_METHOD_MAX ||
+	    rep->topology > PLAN_NET_LOOPBACK || len == sizeof(rep->target.name))
 		return false;
 	return len == 0 || hostpat_name(rep->target.name, len, name) == NULL;
 }

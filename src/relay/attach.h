@@ -16,6 +16,8 @@ struct relay_attach {
 	struct connect_rules rules;
 	const struct addr_range *ranges;
 	size_t n_ranges;
+	const struct profile_publish *publish;
+	size_t n_publish;
 	uint32_t drop_id;   /* what a root caller's processes become; 0 for anybody else */
 	bool drop_optional; /* where the host has no such id, they stay without capabilities */
 	/* What the relay says, checked, in the order in which it came. A failure ends the run. */

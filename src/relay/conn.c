@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/heap.h"
 #include "relay/internal.h"
+#include "relay/publish.h"
 
 #define SNIFF_MS  10000
 #define REFUSE_MS 2000
@@ -32,6 +33,7 @@ static void report_conn(struct relay *r, const struct conn *c, enum relay_why wh
 {
 	struct relay_report rep = { .kind = RELAY_REPORT_CONN, .why = why };
 
+	rep.method = c->published ? RELAY_METHOD_ACCEPT : RELAY_METHOD_CONNECT;
 	rep.target = c->target;
 	rep.peer = c->peer;
 	rep.up = c->half[SIDE_CLIENT].bytes;
@@ -262,10 +264,25 @@ void conn_arm(struct relay *r, bool on)
 
 		(void)epoll_ctl(r->epoll, EPOLL_CTL_MOD, r->listeners[i], &ev);
 	}
+	publish_arm(r, on);
 }
 
-void conn_accept(struct relay *r, int listener)
+void conn_relay(struct relay *r, uint32_t i)
 {
+	struct conn *c = &r->conns[i];
+
+	c->state = CONN_RELAY;
+	c->deadline_ms = 0;
+	for (int side = 0; side < 2; side++) {
+		c->rd[side] = true;
+		c->wr[side] = true;
+	}
+	conn_again(r, i);
+}
+
+void conn_accept(struct relay *r, int listener, uint16_t inside)
+{
+	const enum conn_side side = inside == 0 ? SIDE_CLIENT : SIDE_SERVER;
 	const int on = 1;
 
 	while (r->first_free < r->max_conns) {
@@ -283,16 +300,19 @@ void conn_accept(struct relay *r, int listener)
 		}
 		r->first_free = c->next_free;
 		r->n_conns++;
-		*c = (struct conn){ .fd = { fd, -1 }, .start_ms = r->now_ms };
+		*c = (struct conn){ .fd = { -1, -1 }, .start_ms = r->now_ms };
+		c->fd[side] = fd;
 		for (size_t k = 0; k < CONN_ATTEMPTS_MAX; k++)
 			c->attempt[k] = -1;
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 		if (relay_watch(r, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-				RELAY_TAG(TAG_CLIENT, i)) != 0)
+				RELAY_TAG(TAG_CLIENT + side, i)) != 0)
 			conn_close(r, i, true);
-		else
+		else if (inside == 0)
 			conn_begin(r, i);
+		else
+			publish_begin(r, i, inside);
 	}
 	/* What waits in the backlog is looked at when one of these ends. */
 	conn_arm(r, false);
@@ -348,6 +368,7 @@ bool conn_finish(struct relay *r, bool late)
 		case CONN_SNIFF:
 		case CONN_RESOLVE:
 		case CONN_CONNECT:
+		case CONN_PUBLISH:
 			conn_end(r, i, RELAY_WHY_BROKEN, true);
 			break;
 		}
@@ -372,6 +393,7 @@ void conn_turn(struct relay *r, uint32_t i)
 	case CONN_FREE:
 	case CONN_RESOLVE:
 	case CONN_CONNECT:
+	case CONN_PUBLISH:
 	case CONN_DEAD:
 		break;
 	}
@@ -391,7 +413,10 @@ void conn_event(struct relay *r, uint32_t i, enum conn_side side, uint32_t event
 		conn_end(r, i, RELAY_WHY_BROKEN, true);
 		return;
 	}
-	conn_turn(r, i);
+	if (c->state == CONN_PUBLISH)
+		publish_event(r, i, side, events);
+	else
+		conn_turn(r, i);
 }
 
 void conn_tick(struct relay *r, uint32_t i)
@@ -405,6 +430,10 @@ void conn_tick(struct relay *r, uint32_t i)
 	case CONN_RESOLVE:
 	case CONN_CONNECT:
 		dial_tick(r, i);
+		break;
+	case CONN_PUBLISH:
+		if (r->now_ms >= c->deadline_ms)
+			conn_end(r, i, RELAY_WHY_UNREACHED, true);
 		break;
 	case CONN_SNIFF:
 		if (r->now_ms >= c->deadline_ms)

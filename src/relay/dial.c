@@ -294,13 +294,7 @@ static void connected(struct relay *r, uint32_t i, size_t k)
 		conn_end(r, i, RELAY_WHY_BROKEN, true);
 		return;
 	}
-	c->state = CONN_RELAY;
-	c->deadline_ms = 0;
-	for (int side = 0; side < 2; side++) {
-		c->rd[side] = true;
-		c->wr[side] = true;
-	}
-	conn_again(r, i);
+	conn_relay(r, i);
 }
 
 void dial_event(struct relay *r, uint32_t i, unsigned attempt, uint32_t events)

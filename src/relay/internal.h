@@ -48,14 +48,17 @@ void names_free(struct names *n);
 #define CONN_ATTEMPTS_MAX 4 /* at the other side, at a time */
 
 /*   SNIFF ----> RESOLVE ----> CONNECT ----> RELAY ----> FREE
- *     |            |             |                       ^
+ *     |            |             |          ^            ^
  *     +------------+-------------+------> REFUSE --------+
+ *                                           |            |
+ *                           PUBLISH --------+------------+   (to RELAY, or the end)
  */
 enum conn_state {
 	CONN_FREE = 0, /* no connection; only its place in the list of free ones */
 	CONN_SNIFF,    /* reads what the client sends first, writes nothing */
 	CONN_RESOLVE,  /* waits for the addresses of a name */
 	CONN_CONNECT,  /* dials; reads nothing */
+	CONN_PUBLISH,  /* from outside; waits for its socket inside, and then for that one */
 	CONN_RELAY,    /* both sockets are there; only pump.c touches them */
 	CONN_REFUSE,   /* the client was told; reads and drops until it goes */
 	CONN_DEAD,     /* closed; free after the batch */
@@ -90,6 +93,11 @@ struct conn {
 	uint64_t stagger_ms;  /* CONNECT: when to dial the next address too */
 	uint32_t next_free;
 	bool queued; /* in `again` */
+	/* Came from outside to a published port. Its socket inside is still the client's side: what
+	 * it sends is what goes out. */
+	bool published;
+	uint8_t family;  /* 4 or 6: of the loopback address that is dialled inside */
+	uint32_t serial; /* of what the dialer was asked */
 };
 
 #define RELAY_EXTRA_MAX 64 /* attempts beyond the first ones, of all connections */
@@ -121,7 +129,13 @@ struct relay {
 	struct connect_rules rules;
 	const struct addr_range *ranges;
 	const uint16_t *ports;
+	const uint16_t *inside; /* of the published ports */
 	int epoll, report, handoff, resolver, route;
+	int dialer; /* -1: nothing is published */
+	bool dialer_ready;
+	uint32_t serial;
+	int *published; /* owned; config->n_published slots */
+	uint32_t n_published;
 	int dns_udp, dns_tcp; /* -1 until handed over */
 	int *listeners;       /* owned; config->n_ports slots */
 	uint32_t n_listeners;
@@ -160,6 +174,8 @@ enum relay_tag {
 	TAG_DNS_UDP,
 	TAG_DNS_TCP,
 	TAG_DNS_CONN,
+	TAG_DIALER,
+	TAG_PUBLISHED,
 	TAG_CLIENT,
 	TAG_SERVER,  /* of a connection that relays */
 	TAG_ATTEMPT, /* + the attempt */
@@ -174,6 +190,8 @@ int relay_watch(struct relay *r, int fd, uint32_t events, uint64_t data);
 void relay_rest(struct relay *r);
 /* relay_report() - drops it when there are too many; the count of those is reported later. */
 void relay_report(struct relay *r, const struct relay_report *rep);
+/* relay_ready() - say so once everything is there. */
+void relay_ready(struct relay *r);
 /* relay_serve() - until the supervisor is gone. */
 void relay_serve(struct relay *r);
 
@@ -184,7 +202,11 @@ void responder_conn(struct relay *r, uint32_t i);
 void responder_tick(struct relay *r);
 
 /* conn.c */
-void conn_accept(struct relay *r, int listener);
+/* conn_accept() - @inside: 0 for connections of programs, else the port inside to which what comes
+ * from outside goes. */
+void conn_accept(struct relay *r, int listener, uint16_t inside);
+/* conn_relay() - both sockets are there. */
+void conn_relay(struct relay *r, uint32_t i);
 /* conn_arm() - look at the listeners, or do not. */
 void conn_arm(struct relay *r, bool on);
 void conn_event(struct relay *r, uint32_t i, enum conn_side side, uint32_t events);
@@ -218,6 +240,7 @@ enum route route_find(int netlink, const struct host_addr *addr);
 
 /* isolate.c: all return 0 or -errno. */
 int isolate_relay(uint32_t n_fds);
+int isolate_dialer(void);
 int isolate_resolver(void);
 
 /* resolver.c: answer questions on @fd until it ends. */

@@ -4,7 +4,8 @@
  * The relay reads what hostile code sends. It needs sockets that are there, new ones of the two
  * internet families, and nothing else: no file, no process, no Unix socket. The resolver reads
  * answers of name servers through the C library, which opens files and loads modules: it may
- * read the system's, and write and execute nothing. */
+ * read the system's, and write and execute nothing. The dialer is in the sandbox's own network and
+ * user namespace, and reads what the relay sends it: new sockets, and what goes with them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -39,13 +40,18 @@
 
 /* The most frequent first: they are compared one by one. */
 static const uint32_t relay_calls[] = {
-	SYS_recvfrom,        SYS_sendto,
+	SYS_recvfrom,    SYS_sendto,
 #ifdef SYS_epoll_wait
 	SYS_epoll_wait,
 #endif
-	SYS_epoll_pwait,     SYS_epoll_ctl,    SYS_accept4,    SYS_getsockname, SYS_setsockopt,
-	SYS_getsockopt,      SYS_shutdown,     SYS_close,      SYS_connect,     SYS_recvmsg,
-	SYS_clock_gettime,   SYS_brk,          SYS_munmap,     SYS_mremap,      SYS_madvise,
+	SYS_epoll_pwait, SYS_epoll_ctl, SYS_accept4,         SYS_getsockname,  SYS_setsockopt,
+	SYS_getsockopt,  SYS_shutdown,  SYS_close,           SYS_connect,      SYS_recvmsg,
+	SYS_getpeername, SYS_sendmsg,   SYS_clock_gettime,   SYS_brk,          SYS_munmap,
+	SYS_mremap,      SYS_madvise,   SYS_restart_syscall, SYS_rt_sigreturn, SYS_exit_group,
+};
+
+static const uint32_t dialer_calls[] = {
+	SYS_recvfrom,        SYS_sendmsg,      SYS_connect,    SYS_close,
 	SYS_restart_syscall, SYS_rt_sigreturn, SYS_exit_group,
 };
 
@@ -263,24 +269,40 @@ static void put_calls(struct program *p, const uint32_t *calls, size_t n, uint32
 
 #define SOCK_TYPE_MASK 0xf /* of type, the rest is flags */
 
+/* socket(): TCP alone. */
+static void put_socket(struct program *p)
+{
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 10, SYS_socket);
+	put_load(p, ARG_LOW(0));
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AF_INET);
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 6, AF_INET6);
+	put_load(p, ARG_LOW(1));
+	put(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, SOCK_TYPE_MASK);
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, SOCK_STREAM);
+	put_load(p, ARG_LOW(2));
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+	put_return(p, SECCOMP_RET_ALLOW);
+	put_return(p, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+}
+
+static int filter_dialer(void)
+{
+	struct program p = { .n = 0 };
+
+	put_begin(&p);
+	put_calls(&p, dialer_calls, ARRAY_SIZE(dialer_calls), SECCOMP_RET_ALLOW);
+	put_socket(&p);
+	put_return(&p, SECCOMP_RET_ERRNO | EPERM);
+	return sys_seccomp_filter(p.code, p.n);
+}
+
 static int filter_relay(void)
 {
 	struct program p = { .n = 0 };
 
 	put_begin(&p);
 	put_calls(&p, relay_calls, ARRAY_SIZE(relay_calls), SECCOMP_RET_ALLOW);
-	/* socket(): TCP alone. */
-	put(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 10, SYS_socket);
-	put_load(&p, ARG_LOW(0));
-	put(&p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AF_INET);
-	put(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 6, AF_INET6);
-	put_load(&p, ARG_LOW(1));
-	put(&p, BPF_ALU | BPF_AND | BPF_K, 0, 0, SOCK_TYPE_MASK);
-	put(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, SOCK_STREAM);
-	put_load(&p, ARG_LOW(2));
-	put(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
-	put_return(&p, SECCOMP_RET_ALLOW);
-	put_return(&p, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	put_socket(&p);
 	/* mmap(): of memory that is not executed. */
 	put(&p, BPF_JMP | BPF_JEQ | BPF_K, 0, 3, SYS_mmap);
 	put_load(&p, ARG_LOW(2));
@@ -426,6 +448,24 @@ int isolate_relay(uint32_t n_fds)
 	if (r == 0)
 		r = give_up();
 	return r == 0 ? filter_relay() : r;
+}
+
+int isolate_dialer(void)
+{
+	const struct bound bounds[] = {
+		{ RLIMIT_CORE, 1 },
+		{ RLIMIT_FSIZE, 0 },
+		{ RLIMIT_NPROC, 0 },
+		{ RLIMIT_MEMLOCK, 0 },
+	};
+	int r = limits(bounds, ARRAY_SIZE(bounds));
+
+	/* As for the resolver. */
+	if (r == 0)
+		r = sys_caps_clear();
+	if (r == 0)
+		r = give_up();
+	return r == 0 ? filter_dialer() : r;
 }
 
 #define LANDLOCK_ABI1_ALL                                                                          \

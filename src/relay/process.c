@@ -2,6 +2,7 @@
 /* process - from a fresh execution of the program to two confined processes.
  *
  *   supervisor -- execve --> resolver -- clone3 --> relay, pid 1 of namespaces of its own
+ *                                     -- fork ----> dialer, only where ports are published
  *
  * Executed, and not forked from the supervisor: nothing of the profile, of the caller's environment
  * or of its arguments is in this memory. The relay dies with the resolver, and that with the
@@ -26,6 +27,7 @@
 #include "base/fd.h"
 #include "base/heap.h"
 #include "relay/internal.h"
+#include "relay/publish.h"
 #include "sys/clone.h"
 #include "sys/fs.h"
 #include "sys/process.h"
@@ -46,7 +48,8 @@ static const struct relay_config *config_map(void)
 	if (c == MAP_FAILED)
 		return NULL;
 	want = sizeof(*c) + c->n_rules * sizeof(struct connect_rule) +
-	       c->n_ranges * sizeof(struct addr_range) + c->n_ports * sizeof(uint16_t);
+	       c->n_ranges * sizeof(struct addr_range) +
+	       ((size_t)c->n_ports + c->n_published) * sizeof(uint16_t);
 	return c->magic == RELAY_MAGIC && c->size == want && st.st_size == (off_t)want ? c : NULL;
 }
 
@@ -64,7 +67,7 @@ static int become(const struct relay_config *c)
 /* As many connections as the limit on descriptors lets us have. */
 static uint32_t raise_nofile(const struct relay_config *c, uint32_t *ret_fds)
 {
-	uint32_t fixed = c->n_ports + FDS_SPARE;
+	uint32_t fixed = c->n_ports + c->n_published + FDS_SPARE;
 	uint32_t want = fixed + c->max_conns * 2;
 	struct sys_rlimit lim;
 
@@ -79,8 +82,15 @@ static uint32_t raise_nofile(const struct relay_config *c, uint32_t *ret_fds)
 	return (want - fixed) / 2;
 }
 
-static struct relay *relay_new(const struct relay_config *c, uint32_t max_conns, int resolver)
+struct start {
+	const struct relay_config *config;
+	int ours, theirs; /* of the pair between resolver and relay */
+	int dialer;       /* the relay's end of the pair with it, or -1 */
+};
+
+static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 {
+	const struct relay_config *c = s->config;
 	struct relay *r = heap_alloc(1, sizeof(*r));
 	const unsigned char *at = (const unsigned char *)(c + 1);
 
@@ -92,9 +102,12 @@ static struct relay *relay_new(const struct relay_config *c, uint32_t max_conns,
 	r->ranges = (const struct addr_range *)(const void *)at;
 	at += c->n_ranges * sizeof(struct addr_range);
 	r->ports = (const uint16_t *)(const void *)at;
+	r->inside = r->ports + c->n_ports;
 	r->report = RELAY_FD_REPORT;
 	r->handoff = RELAY_FD_HANDOFF;
-	r->resolver = resolver;
+	r->resolver = s->theirs;
+	r->dialer = s->dialer;
+	r->published = heap_alloc(c->n_published, sizeof(int));
 	r->dns_udp = -1;
 	r->dns_tcp = -1;
 	r->listeners = heap_alloc(c->n_ports, sizeof(int));
@@ -112,22 +125,18 @@ static struct relay *relay_new(const struct relay_config *c, uint32_t max_conns,
 	if (r->epoll < 0 || r->route < 0 ||
 	    relay_watch(r, r->report, EPOLLIN | EPOLLRDHUP, RELAY_TAG(TAG_REPORT, 0)) != 0 ||
 	    relay_watch(r, r->handoff, EPOLLIN, RELAY_TAG(TAG_HANDOFF, 0)) != 0 ||
-	    relay_watch(r, r->resolver, EPOLLIN, RELAY_TAG(TAG_RESOLVER, 0)) != 0)
+	    relay_watch(r, r->resolver, EPOLLIN, RELAY_TAG(TAG_RESOLVER, 0)) != 0 ||
+	    (r->dialer >= 0 && relay_watch(r, r->dialer, EPOLLIN, RELAY_TAG(TAG_DIALER, 0)) != 0))
 		return NULL;
 	return r;
 }
-
-struct start {
-	const struct relay_config *config;
-	int ours, theirs; /* of the pair between resolver and relay */
-};
 
 static void relay_process(void *arg)
 {
 	const struct start *s = arg;
 	uint32_t fds = 0;
 	uint32_t conns = raise_nofile(s->config, &fds);
-	struct relay *r = conns == 0 ? NULL : relay_new(s->config, conns, s->theirs);
+	struct relay *r = conns == 0 ? NULL : relay_new(s, conns);
 
 	(void)sys_close(s->ours);
 	(void)sys_close(RELAY_FD_CONFIG);
@@ -157,6 +166,32 @@ static int relay_clone(struct start *s)
 	return pid < 0 ? (int)pid : 0;
 }
 
+/* As who we still are: the right to enter the sandbox's namespaces is the caller's. */
+static int dialer_fork(struct start *s)
+{
+	const struct relay_config *c = s->config;
+	int pair[2];
+	long pid;
+
+	s->dialer = -1;
+	if (c->n_published == 0)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return -errno;
+	pid = sys_fork();
+	if (pid == 0) {
+		(void)sys_close(pair[0]);
+		(void)sys_close(RELAY_FD_REPORT);
+		(void)sys_close(RELAY_FD_HANDOFF);
+		(void)sys_close(RELAY_FD_CONFIG);
+		dialer_serve(pair[1], c, become);
+		sys_exit_group(EXITCODE_FAILED);
+	}
+	(void)sys_close(pair[1]);
+	s->dialer = pair[0];
+	return pid < 0 ? (int)pid : 0;
+}
+
 int relay_main(void)
 {
 	struct start s = { .config = config_map() };
@@ -165,7 +200,8 @@ int relay_main(void)
 	/* The caller's folder is nobody's business here, nor is it to be kept from being unmounted.
 	 */
 	if (s.config == NULL || sys_chdir("/") != 0 || sys_prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-	    sys_close_range(RELAY_FD_END, ~0U) != 0 || become(s.config) != 0 ||
+	    sys_close_range(RELAY_FD_END, ~0U) != 0 || dialer_fork(&s) != 0 ||
+	    become(s.config) != 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return EXITCODE_FAILED;
 	s.ours = pair[0];
@@ -173,6 +209,8 @@ int relay_main(void)
 	if (relay_clone(&s) != 0)
 		return EXITCODE_FAILED;
 	(void)sys_close(s.theirs);
+	if (s.dialer >= 0)
+		(void)sys_close(s.dialer);
 	(void)sys_close(RELAY_FD_REPORT);
 	(void)sys_close(RELAY_FD_HANDOFF);
 	(void)sys_close(RELAY_FD_CONFIG);

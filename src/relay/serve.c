@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "plan/plan.h"
 #include "relay/internal.h"
+#include "relay/publish.h"
 #include "sys/net.h"
 
 #define EVENTS_MAX      256
@@ -116,14 +117,28 @@ static int handoff_recv(int fd, struct plan_net_packet *packet, struct handed *h
 static bool take_packet(struct relay *r, const struct plan_net_packet *packet,
 			const struct handed *h)
 {
+	if (packet->kind == PLAN_NET_PUBLISHED) {
+		if (h->n != r->config->n_published || r->n_published > 0)
+			return false;
+		while (r->n_published < h->n) {
+			uint32_t k = r->n_published++;
+
+			r->published[k] = h->fds[k];
+			if (relay_watch(r, h->fds[k], 0, RELAY_TAG(TAG_PUBLISHED, k)) != 0)
+				return false;
+		}
+		return true;
+	}
 	if (packet->kind == PLAN_NET_RESOLVER) {
-		/* The third is the sandbox's namespace: held until we end, never entered. */
+		/* The third is the sandbox's namespace: held until we end, and never entered by us.
+		 */
 		if (h->n != 3 || r->dns_udp >= 0)
 			return false;
 		r->dns_udp = h->fds[0];
 		r->dns_tcp = h->fds[1];
 		r->topology = packet->topology;
-		return relay_watch(r, r->dns_udp, EPOLLIN, RELAY_TAG(TAG_DNS_UDP, 0)) == 0 &&
+		return (r->dialer < 0 || publish_enter(r, h->fds[2])) &&
+		       relay_watch(r, r->dns_udp, EPOLLIN, RELAY_TAG(TAG_DNS_UDP, 0)) == 0 &&
 		       relay_watch(r, r->dns_tcp, EPOLLIN, RELAY_TAG(TAG_DNS_TCP, 0)) == 0;
 	}
 	if (packet->kind != PLAN_NET_LISTENERS || h->n == 0 ||
@@ -139,9 +154,20 @@ static bool take_packet(struct relay *r, const struct plan_net_packet *packet,
 	return true;
 }
 
+void relay_ready(struct relay *r)
+{
+	const struct relay_report ready = { .kind = RELAY_REPORT_READY, .topology = r->topology };
+
+	if (r->handoff >= 0 || (r->dialer >= 0 && !r->dialer_ready))
+		return;
+	r->accepting = true;
+	publish_arm(r, true);
+	if (!report_send(r, &ready))
+		r->closing = true;
+}
+
 static void handoff_event(struct relay *r)
 {
-	struct relay_report ready = { .kind = RELAY_REPORT_READY };
 	struct plan_net_packet packet;
 	struct handed h;
 	int got;
@@ -151,13 +177,11 @@ static void handoff_event(struct relay *r)
 			got = -1;
 			break;
 		}
-		if (r->dns_udp < 0 || r->n_listeners < r->config->n_ports)
+		if (r->dns_udp < 0 || r->n_listeners < r->config->n_ports ||
+		    r->n_published < r->config->n_published)
 			continue;
 		fd_close(&r->handoff);
-		ready.topology = r->topology;
-		r->accepting = true;
-		if (!report_send(r, &ready))
-			r->closing = true;
+		relay_ready(r);
 		return;
 	}
 	if (got < 0)
@@ -181,7 +205,13 @@ static void dispatch(struct relay *r, uint64_t data, uint32_t events)
 		dial_answer(r);
 		break;
 	case TAG_LISTENER:
-		conn_accept(r, r->listeners[i]);
+		conn_accept(r, r->listeners[i], 0);
+		break;
+	case TAG_DIALER:
+		publish_answer(r);
+		break;
+	case TAG_PUBLISHED:
+		conn_accept(r, r->published[i], r->inside[i]);
 		break;
 	case TAG_DNS_UDP:
 		responder_udp(r);
@@ -269,8 +299,10 @@ static int sleep_ms(const struct relay *r)
 
 static bool finish(struct relay *r)
 {
-	if (r->closing_ms == 0)
+	if (r->closing_ms == 0) {
 		r->closing_ms = r->now_ms + CLOSING_MS;
+		publish_close(r);
+	}
 	/* Each has its record, also one that is cut off. */
 	if (r->now_ms >= r->closing_ms)
 		for (size_t i = 0; i < RELAY_BUCKETS; i++)

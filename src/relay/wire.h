@@ -3,8 +3,9 @@
  * are one program, so that the layout is the compiler's.
  *
  *   supervisor  --config (a sealed file)-->  relay  <--names, addresses-->  resolver
- *   supervisor  <------reports------------  relay
- *   sandbox     ------listeners---------->  relay */
+ *   supervisor  <------reports------------  relay  <--ports, sockets----->  dialer
+ *   sandbox     ------listeners---------->  relay
+ *   supervisor  ------published ones----->  relay */
 #pragma once
 
 #include <stdint.h>
@@ -35,7 +36,9 @@ struct relay_config {
 	uint32_t n_rules, layers;
 	uint32_t n_ranges;
 	uint32_t n_ports;
-	/* Then: struct connect_rule[n_rules], struct addr_range[n_ranges], uint16_t[n_ports]. */
+	uint32_t n_published;
+	/* Then: struct connect_rule[n_rules], struct addr_range[n_ranges], uint16_t[n_ports], and
+	 * uint16_t[n_published], the ports inside. */
 };
 
 enum relay_kind {
@@ -67,13 +70,20 @@ enum relay_why {
 	RELAY_WHY_MAX,
 };
 
+enum relay_method {
+	RELAY_METHOD_CONNECT = 0, /* by a program inside */
+	RELAY_METHOD_ACCEPT,      /* from outside, to a published port */
+	RELAY_METHOD_MAX,
+};
+
 struct relay_report {
 	uint32_t kind;
 	uint32_t why;
+	uint32_t method;           /* CONN */
 	uint32_t topology;         /* READY: enum plan_net_topology */
 	uint32_t count;            /* NAME: the type of the record, RFC 1035 3.2.2 */
 	struct host_target target; /* as the sandbox sees it; port 0 for NAME */
-	struct host_addr peer;     /* CONN: what was dialled, or refused to be */
+	struct host_addr peer;     /* CONN: what was dialled, or refused to be; ACCEPT: by whom */
 	uint64_t up, down;         /* bytes from and to the sandbox */
 	uint64_t ms;
 };
@@ -91,4 +101,15 @@ struct relay_addresses {
 	uint32_t n;
 	uint32_t absent; /* there is no such name; with n 0 and this 0 the resolver failed */
 	struct host_addr addrs[RELAY_ADDRS_MAX];
+};
+
+/* To the dialer, after a first one that comes with the sandbox's network namespace; it answers with
+ * the same and, where result is 0, a socket that connects. Its first answer has none: it is ready.
+ */
+struct relay_dial {
+	uint32_t slot;   /* of the connection */
+	uint32_t serial; /* of it: a slot is used again */
+	int32_t result;  /* 0 or -errno */
+	uint16_t port;   /* on the sandbox's lo */
+	uint8_t family;  /* 4 or 6 */
 };

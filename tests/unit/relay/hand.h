@@ -28,6 +28,7 @@ static inline struct relay *hand_relay(const struct relay_config *c, uint32_t co
 	r->config = c;
 	r->report = -1;
 	r->handoff = -1;
+	r->dialer = -1;
 	r->resolver = -1;
 	r->route = -1;
 	r->dns_udp = -1;
