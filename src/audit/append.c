@@ -10,7 +10,7 @@
 #include "audit/audit.h"
 #include "audit/log.h"
 
-#define RELOCK_MAX 8
+#define RELOCK_MAX 1000 /* with a bound of a few records, each wait may end at a file put aside */
 
 /* Is the file that is open still the one at the name? */
 static int log_is_current(const struct audit *au, bool *ret)
@@ -94,66 +94,162 @@ static int log_write(const struct audit *au, const struct strbuf *out, uint64_t 
 		       au->dir);
 }
 
-static int find_tail(const struct audit *au, uint64_t size, struct audit_tail *ret, struct err *err)
+/* @aside: the name of the file that this one goes on from, where nothing of it says so yet. */
+static int find_tail(const struct audit *au, uint64_t size, struct audit_tail *ret,
+		     char aside[NAME_MAX + 1], struct err *err)
 {
 	STRBUF_AUTO name = { 0 };
+	struct audit_head base;
+	int r;
 
+	aside[0] = '\0';
 	if (size != 0 && size == au->wrote_size) {
 		*ret = (struct audit_tail){ .head = au->wrote_head, .keep = size };
 		return 0;
 	}
 	strbuf_printf(&name, "%s/" AUDIT_FILE, au->dir);
-	return audit_tail_read(au->fd, size, name.buf, ret, err);
+	r = audit_tail_read(au->fd, size, NULL, name.buf, ret, err);
+	if (r == 0 && ret->head.seq > 0)
+		return 0;
+	/* It holds no record, or what goes before the first is asked for. */
+	if (r != 0) {
+		struct err first = *err;
+
+		*err = (struct err){ 0 };
+		if (audit_rotate_base(au->dir_fd, au->dir, &base, aside, err) != 0)
+			return -1;
+		if (base.seq == 0) {
+			*err = first;
+			return -1;
+		}
+	} else if (audit_rotate_base(au->dir_fd, au->dir, &base, aside, err) != 0) {
+		return -1;
+	}
+	return audit_tail_read(au->fd, size, &base, name.buf, ret, err);
 }
 
-static int append_lines(struct audit *au, const struct audit_record *records, size_t n,
-			const struct audit_lost *lost, struct audit_head *head, struct err *err)
+static int rotated_add(const char *aside, struct strbuf *out, struct audit_head *head,
+		       struct err *err)
 {
-	STRBUF_AUTO out = { 0 };
+	JSON_AUTO *extra = json_object();
+	struct audit_record rec = { .event = AUDIT_ROTATED,
+				    .reason = "goes on from the file that was put aside",
+				    .extra = extra };
+
+	json_put(extra, "file", json_text(aside));
+	return audit_line_add(out, &rec, head, err);
+}
+
+struct append {
+	const struct audit_record *records;
+	size_t n;
+	struct audit_lost lost;
+	bool any_lost;
+	struct strbuf out; /* the lines, once they were written */
+	struct audit_head head;
+	bool again; /* the file was put aside */
+};
+
+static int add_lines(struct append *ap, const struct audit_tail *tail, const char *aside,
+		     struct err *err)
+{
+	struct audit_head *head = &ap->head;
+
+	*head = tail->head;
+	if (tail->torn && recovered_add(tail, &ap->out, head, err) != 0)
+		return -1;
+	if (!tail->torn && aside[0] != '\0' && rotated_add(aside, &ap->out, head, err) != 0)
+		return -1;
+	if (ap->any_lost && audit_lost_add(&ap->lost, &ap->out, head, err) != 0)
+		return -1;
+	for (size_t i = 0; i < ap->n; i++) {
+		if (audit_line_add(&ap->out, &ap->records[i], head, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Only a file that ends well is put aside: nobody closes a torn line in it later. */
+static int rotate_due(const struct audit *au, uint64_t size, const struct audit_tail *tail,
+		      struct err *err)
+{
+	if (au->opt.rotate == 0 || size < au->opt.rotate || tail->torn || tail->keep < size)
+		return 0;
+	return audit_rotate(au, tail->head.seq, err);
+}
+
+static int append_lines(struct audit *au, struct append *ap, struct err *err)
+{
+	char aside[NAME_MAX + 1];
 	struct audit_tail tail;
 	struct stat st;
+	int r;
 
 	if (fstat(au->fd, &st) != 0)
 		return err_set(err, ERR_AUDIT, errno,
 			       "cannot look at the audit log '%s/" AUDIT_FILE "'", au->dir);
-	if (find_tail(au, (uint64_t)st.st_size, &tail, err) != 0)
+	if (find_tail(au, (uint64_t)st.st_size, &tail, aside, err) != 0)
 		return -1;
-	*head = tail.head;
-	if (tail.torn && recovered_add(&tail, &out, head, err) != 0)
-		return -1;
-	if (lost != NULL && audit_lost_add(lost, &out, head, err) != 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		if (audit_line_add(&out, &records[i], head, err) != 0)
-			return -1;
+	r = rotate_due(au, (uint64_t)st.st_size, &tail, err);
+	if (r != 0) {
+		ap->again = r > 0;
+		return r < 0 ? -1 : 0;
 	}
+	if (add_lines(ap, &tail, aside, err) != 0)
+		return -1;
 	if (tail.keep < (uint64_t)st.st_size && ftruncate(au->fd, (off_t)tail.keep) != 0)
 		return err_set(err, ERR_AUDIT, errno,
 			       "cannot repair the audit log '%s/" AUDIT_FILE "'", au->dir);
-	if (out.len > 0 && log_write(au, &out, tail.keep, err) != 0)
+	if (ap->out.len > 0 && log_write(au, &ap->out, tail.keep, err) != 0)
 		return -1;
-	au->wrote_size = tail.keep + out.len;
-	au->wrote_head = *head;
+	au->wrote_size = tail.keep + ap->out.len;
+	au->wrote_head = ap->head;
+	return 0;
+}
+
+static int append_file(struct audit *au, struct append *ap, struct err *err)
+{
+	for (int i = 0; i < RELOCK_MAX; i++) {
+		int r;
+
+		ap->again = false;
+		if (log_lock(au, err) != 0)
+			return -1;
+		r = audit_lost_take(au, &ap->lost, &ap->any_lost, err);
+		if (r == 0)
+			r = append_lines(au, ap, err);
+		if (ap->any_lost)
+			audit_lost_drop(au, r == 0 && !ap->again);
+		(void)flock(au->fd, LOCK_UN);
+		if (r != 0 || !ap->again)
+			return r;
+	}
+	return err_set(err, ERR_AUDIT, 0, "audit log '%s/" AUDIT_FILE "' keeps being put aside",
+		       au->dir);
+}
+
+/* Nothing is kept, so the chain is that of this process. */
+static int append_none(struct audit *au, struct append *ap, struct err *err)
+{
+	const struct audit_tail tail = { .head = au->wrote_head };
+
+	if (add_lines(ap, &tail, "", err) != 0)
+		return -1;
+	au->wrote_head = ap->head;
 	return 0;
 }
 
 int audit_append(struct audit *au, const struct audit_record *records, size_t n,
 		 struct audit_head *ret, struct err *err)
 {
-	struct audit_lost lost;
-	struct audit_head head;
-	bool any = false;
-	int r;
+	struct append ap = { .records = records, .n = n };
+	int r = au->opt.no_file ? append_none(au, &ap, err) : append_file(au, &ap, err);
 
-	if (log_lock(au, err) != 0)
-		return -1;
-	r = audit_lost_take(au, &lost, &any, err);
-	if (r == 0)
-		r = append_lines(au, records, n, any ? &lost : NULL, &head, err);
-	if (any)
-		audit_lost_drop(au, r == 0);
-	(void)flock(au->fd, LOCK_UN);
-	if (r == 0)
-		*ret = head;
+	if (r == 0) {
+		*ret = ap.head;
+		/* Without the lock: who reads slowly keeps nobody else. */
+		r = audit_sinks_write(&au->opt, &ap.out, err);
+	}
+	strbuf_free(&ap.out);
 	return r;
 }

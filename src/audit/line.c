@@ -12,13 +12,10 @@ static const struct {
 	const char *name;
 	bool own; /* written by the writer itself: belongs to no layer */
 } events[] = {
-	[AUDIT_DECISION] = { "decision", false },
-	[AUDIT_START] = { "start", false },
-	[AUDIT_OUTCOME] = { "outcome", false },
-	[AUDIT_RECOVERED] = { "recovered", true },
-	[AUDIT_LOST] = { "lost", true },
-	[AUDIT_NAME] = { "name", false },
-	[AUDIT_CONNECTION] = { "connection", false },
+	[AUDIT_DECISION] = { "decision", false }, [AUDIT_START] = { "start", false },
+	[AUDIT_OUTCOME] = { "outcome", false },   [AUDIT_RECOVERED] = { "recovered", true },
+	[AUDIT_LOST] = { "lost", true },          [AUDIT_ROTATED] = { "rotated", true },
+	[AUDIT_NAME] = { "name", false },         [AUDIT_CONNECTION] = { "connection", false },
 };
 _Static_assert(ARRAY_SIZE(events) == AUDIT_EVENT_MAX, "one row for each event");
 
@@ -88,6 +85,7 @@ void audit_line_parse(const char *text, size_t len, struct audit_line *ret)
 			return;
 		ret->recovered = true;
 	}
+	ret->rotated = strcmp(event, events[AUDIT_ROTATED].name) == 0;
 	ret->valid = true;
 }
 
@@ -206,7 +204,8 @@ int audit_line_add(struct strbuf *out, const struct audit_record *rec, struct au
 	if (r != 0)
 		return r;
 	for (;;) {
-		json_line(obj, &line);
+		/* Whatever shows a log, and be it a terminal, prints what it shows. */
+		json_line_ascii(obj, &line);
 		if (line.len < AUDIT_LINE_MAX)
 			break;
 		if (!record_shorten(obj))

@@ -17,6 +17,7 @@
  *     written again. */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +34,8 @@ struct audit {
 	dev_t dev; /* of fd */
 	ino_t ino;
 	struct arena mem; /* holds this very struct too */
-	const char *dir;  /* only for messages */
+	struct audit_options opt;
+	const char *dir; /* only for messages */
 	/* What we wrote last: when the log ends there still, its end need not be read again. */
 	uint64_t wrote_size; /* of the file; 0: nothing yet */
 	struct audit_head wrote_head;
@@ -54,6 +56,7 @@ struct audit_line {
 	char sha256[SHA256_HEX_SIZE];
 	uint64_t seq;
 	char prev[SHA256_HEX_SIZE];
+	bool rotated;
 	bool recovered;
 	uint64_t torn_bytes; /* of a recovered record: the fragment that it closes */
 	char torn_sha256[SHA256_HEX_SIZE];
@@ -85,9 +88,28 @@ struct audit_tail {
 	char torn_sha256[SHA256_HEX_SIZE];
 };
 
-/* audit_tail_read() - judge the end of a log of @size bytes. @name is only for messages. */
-MUST_CHECK int audit_tail_read(int fd, uint64_t size, const char *name, struct audit_tail *ret,
-			       struct err *err);
+/* audit_tail_read() - judge the end of a file of @size bytes that begins after @base (NULL: the log
+ * begins with it). @name is only for messages. */
+MUST_CHECK int audit_tail_read(int fd, uint64_t size, const struct audit_head *base,
+			       const char *name, struct audit_tail *ret, struct err *err);
+
+/* rotate.c */
+
+/* audit_rotate_base() - how the newest file put aside ends: what the file that is written goes on
+ * from; as audit_head_init() without one. @dir is only for messages, @ret_name the file's name. */
+MUST_CHECK int audit_rotate_base(int dir_fd, const char *dir, struct audit_head *ret,
+				 char ret_name[NAME_MAX + 1], struct err *err);
+/* audit_rotate() - put the file that is open, and locked, aside; its last record is @last.
+ * Return: 1, 0 where its directory is not the caller's to rename in, or -1. */
+MUST_CHECK int audit_rotate(const struct audit *au, uint64_t last, struct err *err);
+
+/* sinks.c */
+
+/* audit_sinks_check() - each can be written to, and was not opened by this program. */
+MUST_CHECK int audit_sinks_check(const struct audit_options *opt, struct err *err);
+/* audit_sinks_write() - whole lines, to each; waits a while for one that has no room. */
+MUST_CHECK int audit_sinks_write(const struct audit_options *opt, const struct strbuf *lines,
+				 struct err *err);
 
 /* lost.c */
 

@@ -92,7 +92,7 @@ void audit_mark_lost(struct audit *au, const char *request_id)
 	struct audit_lost lost;
 	size_t i = 0;
 
-	if (audit_lock_fd(au->lost_fd, LOCK_EX) != 0)
+	if (au->opt.no_file || audit_lock_fd(au->lost_fd, LOCK_EX) != 0)
 		return;
 	if (slots_read(au->lost_fd, &lost) == 0) {
 		while (i < AUDIT_LOST_SLOTS - 1 && lost.slot[i][0] != '\0')

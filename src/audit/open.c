@@ -256,7 +256,8 @@ int audit_lock_fd(int fd, int op)
 	}
 }
 
-int audit_open(const char *state_dir, uid_t euid, struct audit **ret, struct err *err)
+int audit_open(const char *state_dir, uid_t euid, const struct audit_options *opt,
+	       struct audit **ret, struct err *err)
 {
 	struct arena mem = { .kind = ARENA_HOST };
 	struct audit *au = arena_new(&mem, struct audit);
@@ -264,8 +265,12 @@ int audit_open(const char *state_dir, uid_t euid, struct audit **ret, struct err
 	*au = (struct audit){ .dir_fd = -1, .fd = -1, .lost_fd = -1, .euid = euid };
 	au->dir = arena_strdup(&mem, state_dir);
 	au->mem = mem;
-	if (walk_open(state_dir, euid, &au->dir_fd, err) != 0 || audit_log_open(au, err) != 0 ||
-	    audit_lost_open(au, err) != 0) {
+	if (opt != NULL)
+		au->opt = *opt;
+	audit_head_init(&au->wrote_head);
+	if (audit_sinks_check(&au->opt, err) != 0 ||
+	    (!au->opt.no_file && (walk_open(state_dir, euid, &au->dir_fd, err) != 0 ||
+				  audit_log_open(au, err) != 0 || audit_lost_open(au, err) != 0))) {
 		audit_close(au);
 		return -1;
 	}

@@ -19,7 +19,8 @@ enum judgement {
 struct window {
 	const char *buf;
 	size_t len;
-	bool whole; /* the window begins where the file begins */
+	bool whole;                    /* the window begins where the file begins */
+	const struct audit_head *base; /* what went before the file; NULL: nothing */
 };
 
 /* Where the line that ends before @end begins. */
@@ -83,6 +84,8 @@ static enum judgement judge(const struct window *w, uint64_t size, struct audit_
 
 	*ret = (struct audit_tail){ .keep = size };
 	audit_head_init(&ret->head);
+	if (w->base != NULL)
+		ret->head = *w->base;
 	if (!line_start(w, w->len, &frag))
 		return TAIL_WINDOW_SMALL;
 	if (w->len - frag >= AUDIT_LINE_MAX)
@@ -112,8 +115,8 @@ static int read_at(int fd, char *buf, size_t len, uint64_t offset)
 	return (size_t)n == len ? 0 : -EIO;
 }
 
-int audit_tail_read(int fd, uint64_t size, const char *name, struct audit_tail *ret,
-		    struct err *err)
+int audit_tail_read(int fd, uint64_t size, const struct audit_head *base, const char *name,
+		    struct audit_tail *ret, struct err *err)
 {
 	static const size_t sizes[] = { WINDOW_SMALL, WINDOW_LARGE };
 	enum judgement got = TAIL_WINDOW_SMALL;
@@ -123,7 +126,7 @@ int audit_tail_read(int fd, uint64_t size, const char *name, struct audit_tail *
 		struct arena mem = { .kind = ARENA_HOST };
 		char small[WINDOW_SMALL];
 		char *buf = len <= sizeof(small) ? small : arena_alloc(&mem, len);
-		struct window w = { .buf = buf, .len = len, .whole = len == size };
+		struct window w = { .buf = buf, .len = len, .whole = len == size, .base = base };
 		int r = read_at(fd, buf, len, size - len);
 
 		if (r == 0)

@@ -17,6 +17,8 @@
 static const struct cli_option options[] = {
 	{ AUDIT_OPT_HEAD, 0, "head", CLI_ARG_VALUE, "SEQ:SHA256",
 	  "verify: a head kept elsewhere that the log must still hold" },
+	{ AUDIT_OPT_FROM, 0, "from", CLI_ARG_VALUE, "SEQ:SHA256",
+	  "verify: the head of the files before, which were moved away" },
 	{ AUDIT_OPT_FOLLOW, 'f', "follow", CLI_ARG_NONE, NULL, "show: go on with what is written" },
 	{ AUDIT_OPT_LAST, 'n', "last", CLI_ARG_VALUE, "COUNT", "show: only the last of them" },
 	{ .id = CLI_AGENT, .help = "show: of this agent or on its behalf; '*' is any text" },
@@ -46,7 +48,7 @@ struct verb {
 };
 
 /* What `audit head` prints, and what `audit{seq, sha256}` of a result holds. */
-static int parse_head(const char *text, struct audit_head *ret, struct err *err)
+static int parse_head(const char *option, const char *text, struct audit_head *ret, struct err *err)
 {
 	char *end;
 
@@ -56,47 +58,60 @@ static int parse_head(const char *text, struct audit_head *ret, struct err *err)
 	    strlen(end + 1) != SHA256_HEX_SIZE - 1 ||
 	    strspn(end + 1, "0123456789abcdefABCDEF") != SHA256_HEX_SIZE - 1)
 		return err_set(err, ERR_USAGE, 0,
-			       "--head '%s': write it as SEQ:SHA256, as 'agentbox audit head' "
-			       "prints it",
-			       text);
+			       "%s '%s': write it as SEQ:SHA256, as 'agentbox audit head' prints "
+			       "it",
+			       option, text);
 	for (size_t i = 0; i < SHA256_HEX_SIZE; i++)
 		ret->sha256[i] = (char)tolower((unsigned char)end[1 + i]);
 	return 0;
 }
 
-static const char *log_path(const struct audit_args *args)
+static void say_broken(const struct audit_args *args, const struct audit_verify *v)
 {
-	return args->file != NULL ? args->file : path_join(args->arena, args->dir, AUDIT_FILE);
+	const char *path = args->file != NULL ? args->file : args->dir;
+
+	if (v->bad_line == 0)
+		cli_say("%s: %s", path, v->reason);
+	else if (args->file == NULL)
+		cli_say("%s/%s:%llu: %s", path, v->bad_file, (unsigned long long)v->bad_line,
+			v->reason);
+	else
+		cli_say("%s:%llu: %s", path, (unsigned long long)v->bad_line, v->reason);
 }
 
 static int verb_verify(const struct audit_args *args, struct err *err)
 {
-	const char *head = cli_value(args->parsed, AUDIT_OPT_HEAD);
-	const char *path = log_path(args);
-	struct audit_head want = { 0 };
+	const char *want_text = cli_value(args->parsed, AUDIT_OPT_HEAD);
+	const char *from_text = cli_value(args->parsed, AUDIT_OPT_FROM);
+	struct audit_head want = { 0 }, from = { 0 };
+	const struct audit_verify_input in = { .want = want_text == NULL ? NULL : &want,
+					       .from = from_text == NULL ? NULL : &from };
 	struct audit_verify v = { 0 };
 
-	if ((head != NULL && parse_head(head, &want, err) != 0) ||
-	    audit_verify(path, &want, &v, err) != 0)
+	if ((want_text != NULL && parse_head("--head", want_text, &want, err) != 0) ||
+	    (from_text != NULL && parse_head("--from", from_text, &from, err) != 0) ||
+	    (args->file != NULL ? audit_verify(args->file, &in, &v, err)
+				: audit_verify_dir(args->dir, &in, &v, err)) != 0)
 		return cli_rc(err);
-	if (v.ok) {
-		(void)printf("ok: %llu records, %llu torn lines closed, head %llu:%s\n",
-			     (unsigned long long)v.records, (unsigned long long)v.recovered,
-			     (unsigned long long)v.head.seq, v.head.sha256);
-		return 0;
+	if (!v.ok) {
+		say_broken(args, &v);
+		return RC_BROKEN;
 	}
-	if (v.bad_line > 0)
-		cli_say("%s:%llu: %s", path, (unsigned long long)v.bad_line, v.reason);
-	else
-		cli_say("%s: %s", path, v.reason);
-	return RC_BROKEN;
+	(void)printf("ok: %llu records, %llu torn lines closed, head %llu:%s\n",
+		     (unsigned long long)v.records, (unsigned long long)v.recovered,
+		     (unsigned long long)v.head.seq, v.head.sha256);
+	if (v.before > 0)
+		(void)printf("the %llu records before are not in what was read\n",
+			     (unsigned long long)v.before);
+	return 0;
 }
 
 static int verb_head(const struct audit_args *args, struct err *err)
 {
 	struct audit_head head = { 0 };
 
-	if (audit_head_read(log_path(args), &head, err) != 0)
+	if ((args->file != NULL ? audit_head_read(args->file, &head, err)
+				: audit_head_read_dir(args->dir, &head, err)) != 0)
 		return cli_rc(err);
 	(void)printf("%llu:%s\n", (unsigned long long)head.seq, head.sha256);
 	return 0;
@@ -108,7 +123,7 @@ static const struct verb verbs[] = {
 	  { AUDIT_OPT_FOLLOW, AUDIT_OPT_LAST, CLI_AGENT, AUDIT_OPT_REQUEST, AUDIT_OPT_EVENT,
 	    AUDIT_OPT_LAYER, AUDIT_OPT_DECISION, AUDIT_OPT_CODE, AUDIT_OPT_ACTION,
 	    AUDIT_OPT_RESOURCE, AUDIT_OPT_SINCE, AUDIT_OPT_UNTIL, CLI_JSON } },
-	{ "verify", verb_verify, { AUDIT_OPT_HEAD } },
+	{ "verify", verb_verify, { AUDIT_OPT_HEAD, AUDIT_OPT_FROM } },
 	{ "head", verb_head, { 0 } },
 };
 

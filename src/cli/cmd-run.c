@@ -29,6 +29,7 @@ enum {
 	OPT_TIMEOUT,
 	OPT_JSON,
 	OPT_STATUS_FD,
+	OPT_AUDIT_FD,
 	OPT_EXPECT,
 	OPT_DRY_RUN,
 	OPT_QUIET,
@@ -57,6 +58,8 @@ static const struct cli_option options[] = {
 	  "print one JSON object instead of the output" },
 	{ OPT_STATUS_FD, 0, "status-fd", CLI_ARG_VALUE, "N",
 	  "write the JSON object, without output, to descriptor N" },
+	{ OPT_AUDIT_FD, 0, "audit-fd", CLI_ARG_VALUE, "N",
+	  "write the audit records to descriptor N too" },
 	{ .id = CLI_STATE },
 	{ OPT_EXPECT, 0, "expect-sha256", CLI_ARG_VALUE, "HASH", "refuse any other profile file" },
 	{ OPT_DIE, 0, "die-with-parent", CLI_ARG_NONE, NULL,
@@ -71,6 +74,7 @@ struct run_args {
 	bool json, split, dry_run, quiet;
 	bool plan_shown; /* the plan was the one object */
 	int status_fd;   /* -1: none */
+	int audit_fd;    /* 0: none */
 	uint64_t timeout_ms;
 	const char **env_pass;
 	size_t n_env_pass;
@@ -160,6 +164,25 @@ static int parse_command(struct arena *a, struct run_args *args, struct err *err
 	return 0;
 }
 
+/* Whether it can be written to is looked at where the log is opened. */
+static int parse_audit_fd(struct run_args *args, struct err *err)
+{
+	const char *text = cli_value(&args->parsed, OPT_AUDIT_FD);
+	char *end;
+	long v;
+
+	if (text == NULL)
+		return 0;
+	errno = 0;
+	v = strtol(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || v < 2 || v > INT_MAX)
+		return err_set(err, ERR_USAGE, 0,
+			       "--audit-fd '%s': write the number of a descriptor, 2 or higher",
+			       text);
+	args->audit_fd = (int)v;
+	return 0;
+}
+
 static int parse_json(struct run_args *args, struct err *err)
 {
 	const struct cli_given *g = cli_given(&args->parsed, OPT_JSON, NULL);
@@ -199,7 +222,7 @@ static int parse_args(struct arena *a, int argc, char **argv, struct run_args *a
 		return 0;
 	/* First, so that every later complaint reaches it. */
 	if (parse_status_fd(cli_value(&args->parsed, OPT_STATUS_FD), &args->status_fd, err) != 0 ||
-	    parse_json(args, err) != 0)
+	    parse_json(args, err) != 0 || parse_audit_fd(args, err) != 0)
 		return -1;
 	/* What was only the value of another option does not count after all. */
 	args->json = cli_has(&args->parsed, OPT_JSON);
@@ -381,6 +404,7 @@ static int run_request(struct arena *a, struct run_args *args, struct prepared *
 	int rc;
 
 	in.source.expect = cli_value(&args->parsed, OPT_EXPECT);
+	prep->context.audit_fd = args->audit_fd;
 	rc = prepare_request(a, &in, prep, err);
 	if (rc != 0)
 		return rc;

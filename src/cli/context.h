@@ -17,6 +17,7 @@ struct cli_context {
 	struct agent_asked asked;   /* who asks, as given */
 	struct tree_access *access; /* one for each root, for the agent */
 	struct view view;
+	int audit_fd;        /* takes the records too; 0: none */
 	const char *self_at; /* show the running binary here, or NULL */
 };
 

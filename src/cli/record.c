@@ -88,6 +88,22 @@ static void decision_record(const struct decision *d, json_t *extra, char rule[R
 	}
 }
 
+static int open_log(struct record *r, struct err *err)
+{
+	const struct cli_context *c = r->context;
+	const struct profile_audit *audit = &c->profile->audit;
+	int *fds = arena_array(c->arena, audit->fds.n + 1, sizeof(*fds));
+	struct audit_options opt = { .rotate = audit->rotate,
+				     .no_file = audit->no_file,
+				     .fds = fds };
+
+	for (size_t i = 0; i < audit->fds.n; i++)
+		fds[opt.n_fds++] = audit->fds.v[i];
+	if (c->audit_fd != 0)
+		fds[opt.n_fds++] = c->audit_fd;
+	return audit_open(c->state_dir, c->facts.caller.uid, &opt, &r->audit, err);
+}
+
 /* @what, or NULL, after the decision that is held. */
 static int append(struct record *r, const struct audit_record *what, struct err *err)
 {
@@ -99,8 +115,9 @@ static int append(struct record *r, const struct audit_record *what, struct err 
 	size_t n = 0;
 	int rc;
 
-	if (r->audit == NULL &&
-	    audit_open(r->context->state_dir, r->context->facts.caller.uid, &r->audit, err) != 0)
+	uint64_t seq = r->head.seq;
+
+	if (r->audit == NULL && open_log(r, err) != 0)
 		return -1;
 	if (r->held != NULL) {
 		extra = decision_extra(r);
@@ -123,11 +140,12 @@ static int append(struct record *r, const struct audit_record *what, struct err 
 	}
 	rc = audit_append(r->audit, rec, n, &r->head, err);
 	json_decref(extra);
-	if (rc != 0)
+	/* What the log has and another sink has not is not to be written again. */
+	if (r->head.seq == seq)
 		return -1;
 	r->held = NULL;
 	r->has_head = true;
-	return 0;
+	return rc;
 }
 
 int record_decision(struct record *r, const struct decision *d, struct err *err)
@@ -172,13 +190,16 @@ static int outcome_append(struct record *r, json_t *extra, const char *reason, s
 				    .reason = reason,
 				    .extra = extra };
 
+	uint64_t seq = r->head.seq;
+
 	if (append(r, &rec, err) == 0)
 		return 0;
 	/* Nothing of this request is in the log, and nothing ran. */
 	if (r->held != NULL)
 		return -1;
 	r->lost = true;
-	audit_mark_lost(r->audit, r->request_id);
+	if (r->head.seq == seq)
+		audit_mark_lost(r->audit, r->request_id);
 	return -1;
 }
 

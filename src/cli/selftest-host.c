@@ -223,7 +223,7 @@ int selftest_host_make(struct arena *a, const char *state_dir, struct selftest_h
 				       .listeners = { -1, -1, -1, -1 },
 				       .ctx.pid = (int)getpid() };
 	/* Walks there without following a link, and makes what is missing. */
-	if (audit_open(state_dir, geteuid(), &log, err) != 0)
+	if (audit_open(state_dir, geteuid(), NULL, &log, err) != 0)
 		return -1;
 	audit_close(log);
 	ret->state_fd = open(state_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

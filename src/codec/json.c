@@ -115,12 +115,17 @@ void json_line(const json_t *v, struct strbuf *sb)
 /* jansson leaves DEL as it is; it can only stand in a string. */
 static int json_to_ascii(const char *buf, size_t len, void *ctx)
 {
-	for (size_t i = 0; i < len; i++) {
-		if (buf[i] == '\x7f')
-			strbuf_puts(ctx, "\\u007f");
-		else
-			strbuf_putc(ctx, buf[i]);
+	const char *del;
+
+	while ((del = memchr(buf, '\x7f', len)) != NULL) {
+		size_t n = (size_t)(del - buf);
+
+		strbuf_add(ctx, buf, n);
+		strbuf_puts(ctx, "\\u007f");
+		buf += n + 1;
+		len -= n + 1;
 	}
+	strbuf_add(ctx, buf, len);
 	return 0;
 }
 

@@ -14,6 +14,7 @@ extern const struct schema_map block_syscalls_map;
 extern const struct schema_map block_limits_map;
 extern const struct profile_limits block_limits_default;
 extern const struct schema_map block_test_map;
+extern const struct schema_map block_audit_map;
 
 /* block_version_check() - the only version there is. */
 MUST_CHECK int block_version_check(struct schema_ctx *c, const struct yaml_node *v);

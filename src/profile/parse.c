@@ -73,6 +73,12 @@ static const struct schema_row rows[] = {
 	  .required = "no 'permissions' block; " LEAST,
 	  .type = "map",
 	  .help = "the authorisation: which agent may do what" },
+	{ .key = "audit",
+	  .parse = schema_parse_map,
+	  .offset = offsetof(struct profile, audit),
+	  .sub = &block_audit_map,
+	  .type = "map",
+	  .help = "where the records go" },
 	{ .key = "tests",
 	  .parse = block_parse_tests,
 	  .shape = SCHEMA_SHAPE_LIST,
@@ -127,6 +133,7 @@ int extends_parse(struct arena *a, const struct profile_source *src,
 	if (extends_follow(&c, open, &root, files) != 0)
 		return -1;
 	param_predeclare(&c);
+	p->audit.rotate = PROFILE_ROTATE_DEFAULT;
 	if (schema_walk(&c, &root_map, root, p) != 0 || param_given_check(&c) != 0)
 		return -1;
 	p->files = *files;

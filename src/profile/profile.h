@@ -174,6 +174,18 @@ struct profile_sandbox {
 	struct profile_pos pos;
 };
 
+#define PROFILE_SINKS_MAX 8
+/* Bytes; no smaller bound of a file: the longest record, and what a log has without the key. */
+#define PROFILE_ROTATE_MIN     ((uint64_t)64 * 1024)
+#define PROFILE_ROTATE_DEFAULT ((uint64_t)64 * 1024 * 1024)
+
+/* What takes the records. */
+struct profile_audit {
+	bool no_file;      /* the log of the state directory does not */
+	ARRAY_OF(int) fds; /* the caller's */
+	uint64_t rotate;   /* bytes, never 0 */
+};
+
 struct schema_read;
 
 struct profile {
@@ -182,6 +194,7 @@ struct profile {
 					 digests, in their order */
 	struct profile_sandbox sandbox;
 	struct profile_permissions permissions;
+	struct profile_audit audit;
 	ARRAY_OF(struct profile_test) tests; /* of the profile itself, not of what it extends */
 	bool stood_in; /* a parameter has a value that nobody gave: never for a run */
 	const struct schema_read *read; /* what show.h makes text of; for this floor alone */

@@ -28,6 +28,9 @@ static const struct {
 	{ "host path", STRING },
 	{ "virtual path", STRING },
 	{ "id", TEXT },
+	{ "list of file, stderr or fd:N",
+	  "{\"type\":\"array\",\"items\":{\"type\":\"string\","
+	  "\"pattern\":\"^(file|stderr|fd:([2-9]|[1-9][0-9]{1,3}))$\"}}" },
 	{ "list of names", LIST },
 	{ "list of words", LIST },
 	{ "list of paths", LIST },

@@ -42,10 +42,14 @@ GOOD = [
     agent({"allowed_actions": ["read_file"], "allowed_roots": ["/srv/w"]}),
     {**LEAST, "tests": [{"action": "ls", "resource": "/srv/w", "decision": "allow"}]},
     {**LEAST, "tests": [{"action": "run_command", "resource": ["a", "b"], "decision": "allow"}]},
+    {**LEAST, "audit": {"to": ["file", "stderr", "fd:7"], "rotate": "1M"}},
     {**LEAST, "params": {"x": {"type": "word", "default": "a"}}},
 ]
 BAD = [
     [],
+    {**LEAST, "audit": {"to": ["syslog"]}},
+    {**LEAST, "audit": {"to": ["fd:0"]}},
+    {**LEAST, "audit": {"rotate": "64"}},
     {**LEAST, "version": 2},
     {**LEAST, "sandbx": {}},
     {**LEAST, "extends": "builtin:default"},

@@ -2,6 +2,7 @@
 /* audit-test - a log of its own for each test, and its bytes. */
 #pragma once
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -72,13 +73,24 @@ static inline void env_make(struct log_env *e)
 	(void)snprintf(e->lost, sizeof(e->lost), "%s/audit.lost", e->dir);
 }
 
+/* All files of the log go. */
+static inline void env_empty(struct log_env *e)
+{
+	DIR *d = opendir(e->dir);
+	const struct dirent *f;
+
+	while (d != NULL && (f = readdir(d)) != NULL)
+		(void)unlinkat(dirfd(d), f->d_name, 0);
+	if (d != NULL)
+		(void)closedir(d);
+}
+
 static inline void env_free(struct log_env *e)
 {
 	if (e->dir[0] == '\0')
 		return;
 	(void)chmod(e->dir, 0700);
-	(void)unlink(e->log);
-	(void)unlink(e->lost);
+	env_empty(e);
 	if (rmdir(e->dir) != 0)
 		perror(e->dir);
 }
@@ -137,7 +149,7 @@ static inline int log_append(const char *dir, const struct audit_record *recs, s
 			     struct audit_head *head, struct err *err)
 {
 	struct audit *au = NULL;
-	int r = audit_open(dir, geteuid(), &au, err);
+	int r = audit_open(dir, geteuid(), NULL, &au, err);
 
 	if (r == 0)
 		r = audit_append(au, recs, n, head, err);
@@ -162,10 +174,11 @@ static inline uint64_t log_add(const char *dir, const char *id, struct err *err)
 
 static inline struct audit_verify log_verify(const char *path, const struct audit_head *want)
 {
+	const struct audit_verify_input in = { .want = want };
 	struct audit_verify v = { 0 };
 	struct err err = { 0 };
 
-	if (audit_verify(path, want, &v, &err) != 0)
+	if (audit_verify(path, &in, &v, &err) != 0)
 		(void)snprintf(v.reason, sizeof(v.reason), "%.150s", err.msg);
 	return v;
 }

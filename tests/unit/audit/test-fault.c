@@ -54,7 +54,7 @@ static void mark(const char *dir, const char *id)
 	struct audit *au = NULL;
 	struct err err = { 0 };
 
-	if (audit_open(dir, geteuid(), &au, &err) != 0) {
+	if (audit_open(dir, geteuid(), NULL, &au, &err) != 0) {
 		printf("# %s\n", err.msg);
 		return;
 	}
@@ -174,7 +174,7 @@ static void test_replaced(struct tap *t)
 
 	env_make(&e);
 	(void)snprintf(moved, sizeof(moved), "%s/moved", e.dir);
-	tap_int(t, audit_open(e.dir, geteuid(), &au, &err), 0, "open");
+	tap_int(t, audit_open(e.dir, geteuid(), NULL, &au, &err), 0, "open");
 	tap_int(t, audit_append(au, &rec, 1, &head, &err), 0, "first");
 	tap_int(t, rename(e.log, moved), 0, "moved away");
 	tap_int(t, audit_append(au, &rec, 1, &head, &err), 0, "next");

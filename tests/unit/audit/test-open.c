@@ -10,7 +10,7 @@ static const char *open_as(const char *dir, uid_t euid, struct err *err)
 	struct audit *au = NULL;
 
 	*err = (struct err){ 0 };
-	if (audit_open(dir, euid, &au, err) == 0) {
+	if (audit_open(dir, euid, NULL, &au, err) == 0) {
 		audit_close(au);
 		return NULL;
 	}
