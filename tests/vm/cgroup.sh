@@ -77,7 +77,7 @@ for who in root user; do
 	is "$(cat "$box/memory.max" "$box/memory.swap.max" "$box/memory.oom.group" 2>&1 | tr '\n' ' ')" "$((64 * M)) 0 1 " "$who: the limits are set"
 	kill -9 "$(cat "$box.sup/cgroup.procs")"
 	wait $shell
-	usleep 300000
+	sleep 0.3
 	is "$(cat "$box/cgroup.procs")" "" "$who: SIGKILL of the supervisor ends all in it"
 	find $cg/d -mindepth 1 -depth -type d -exec rmdir {} \;
 	is "$(boxes d)" 0 "$who: and leaves empty directories alone"
@@ -100,7 +100,7 @@ for who in root user; do
 	echo '-memory -pids -cpu' >$cg/d/cgroup.subtree_control
 	sh -c "echo \$\$ >$cg/d/cgroup.procs; exec sleep 100" &
 	other=$!
-	usleep 300000
+	sleep 0.3
 	run_in d $uid -- true
 	is "$rc" 125 "$who: with another process there: 125"
 	has /tmp/err "other processes are in the cgroup" "$who: with the reason"

@@ -3,13 +3,17 @@
 # lib.sh - the first process of the guest, and what the test there finds: is, has, at_most,
 # profile, delegate, run_in with its status in rc, by_memory, number, boxes, wait_for and box_of.
 # shellcheck disable=SC2034
-export PATH=/usr/bin HOME=/root TERM=dumb
+export PATH=/usr/sbin:/usr/bin HOME=/root TERM=dumb
 echo
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-mount -t devtmpfs dev /dev
-mkdir -p /dev/pts /dev/shm
-mount -t cgroup2 -o nsdelegate cg /sys/fs/cgroup
+echo "# up"
+# Under systemd all of it is there.
+if [ $$ = 1 ]; then
+	mount -t proc proc /proc
+	mount -t sysfs sys /sys
+	mount -t devtmpfs dev /dev
+	mkdir -p /dev/pts /dev/shm
+	mount -t cgroup2 -o nsdelegate cg /sys/fs/cgroup
+fi
 chmod 1777 /tmp
 mkdir -p /ws /home/u/.local
 chown -R 1000:1000 /ws /home/u
@@ -71,7 +75,7 @@ wait_for() { # CMD...: until it succeeds
 	i=0
 	while ! "$@" && [ $i -lt 600 ]; do
 		i=$((i + 1))
-		usleep 100000
+		sleep 0.1
 	done
 }
 has_box() { # CGROUP

@@ -36,7 +36,7 @@ guest=$!
 echo $guest >"$box/cgroup.procs"
 # The second one leaves no grace time.
 kill "$(cat "$box.sup/cgroup.procs")"
-usleep 300000
+sleep 0.3
 kill "$(cat "$box.sup/cgroup.procs")"
 wait $shell
 rc=0
