@@ -3,6 +3,7 @@
 #pragma once
 
 enum exitcode {
+	EXITCODE_TOOL = 1,       /* a file tool could not do what it may: no such file, ... */
 	EXITCODE_DENIED = 120,   /* by policy; nothing ran */
 	EXITCODE_OUTSIDE = 121,  /* by the sandbox before start; nothing ran */
 	EXITCODE_WAITING = 122,  /* for approval; nothing ran */

@@ -101,6 +101,11 @@ int child_restrict_self(struct child_ctx *ctx);
 /* watch.c */
 int child_send_watched(struct child_ctx *ctx);
 
+/* work.c */
+/* child_work() - do plan.work, report it, end the process. @setup: 0, or the -errno of what went
+ * wrong before. */
+_Noreturn void child_work(const struct child_ctx *ctx, int setup);
+
 /* init.c */
 int child_spawn_command(struct child_ctx *ctx);
 

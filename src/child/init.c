@@ -100,8 +100,9 @@ static int command_setup(struct command *cmd)
 			return r;
 	}
 	/* With signals still blocked: one that ended this process here would pass for a step that
-	 * failed. What comes after has to pass this filter, and no plan denies that. */
-	r = child_deny_calls(cmd->ctx);
+	 * failed. What comes after has to pass this filter, and no plan denies that; work of ours
+	 * may need what commands are denied. */
+	r = plan->work.kind == PLAN_WORK_NONE ? child_deny_calls(cmd->ctx) : 0;
 	if (r < 0)
 		return r;
 	return sys_sigmask_set(0);
@@ -120,6 +121,22 @@ static void command_main(void *arg)
 	}
 	cmd->errnum = -r;
 	sys_exit_group(127);
+}
+
+/* The same for work of ours, which goes on in a copy of this program: init is free meanwhile. */
+static int start_work(struct child_ctx *ctx)
+{
+	const struct child_report report = { .kind = CHILD_REPORT_EXEC, .step = CHILD_STEP_SPAWN };
+	struct command cmd = { .ctx = ctx };
+	long pid = sys_fork();
+	int r;
+
+	if (pid == 0)
+		child_work(ctx, command_setup(&cmd));
+	if (pid < 0)
+		return (int)pid;
+	r = child_send_report(ctx, &report);
+	return r < 0 ? r : (int)pid;
 }
 
 /* Returns the command's pid once it runs. */
@@ -256,7 +273,7 @@ int child_spawn_command(struct child_ctx *ctx)
 	signals = sys_signalfd(SIGNAL_BIT(SIGCHLD));
 	if (signals < 0)
 		return signals;
-	command = start_command(ctx);
+	command = ctx->plan->work.kind == PLAN_WORK_NONE ? start_command(ctx) : start_work(ctx);
 	if (command < 0)
 		return command;
 	/* Init must not hold the pipes of the command open. */

@@ -29,11 +29,12 @@ enum child_report_kind {
 	CHILD_REPORT_NONE = 0,
 	CHILD_REPORT_FAILED,   /* a step failed: step, op, errnum; nothing ran */
 	CHILD_REPORT_READY,    /* every step is done, CHILD_ORDER_START is not there yet */
-	CHILD_REPORT_EXEC,     /* execve succeeded: the command runs */
+	CHILD_REPORT_EXEC,     /* execve succeeded, or the plan's work began: the command runs */
 	CHILD_REPORT_NOEXEC,   /* execve failed: errnum; nothing ran */
 	CHILD_REPORT_TERMINAL, /* the pty is made; its master comes with this packet */
 	CHILD_REPORT_STOPPED,  /* with a pty: the command was stopped (^Z), and all else inside with
 				* it, until CHILD_ORDER_RESUME */
+	CHILD_REPORT_WORK,     /* the plan's work: how it ended, before its process does; once */
 	CHILD_REPORT_EXITED,   /* the command ended: status and usage */
 };
 
@@ -41,13 +42,27 @@ struct child_report {
 	uint32_t kind;
 	uint32_t step;  /* enum child_step */
 	uint32_t op;    /* index, where the step has one: BUILD plan.ops, SOURCES plan.sources,
-			 * LANDLOCK plan.landlock.rules, DESCRIPTORS stdio, SPAWN plan.rlimits */
+			 * LANDLOCK plan.landlock.rules, DESCRIPTORS stdio, SPAWN plan.rlimits; of
+			 * WORK an enum child_work_phase */
 	int32_t errnum; /* positive errno */
 	int32_t status; /* wait status of the command (wait(2)) */
 	uint32_t scratch_known;                /* 1: the next two are set */
 	uint64_t utime_us, stime_us;           /* of everything that was waited for inside */
 	uint64_t max_rss_bytes;                /* of the largest process */
 	uint64_t scratch_bytes, scratch_files; /* in use when the command ended */
+	uint64_t work_bytes;                   /* WORK: copied, of the file */
+	uint64_t work_size;                    /* WORK, READ: of the file when it was opened */
+	uint32_t work_cut;                     /* WORK: 1: there was more than plan.work.bytes */
+};
+
+/* What of the work failed, with errnum. */
+enum child_work_phase {
+	CHILD_WORK_SETUP = 0, /* its process: nothing was opened */
+	CHILD_WORK_OPEN,      /* the file or directory */
+	CHILD_WORK_INPUT,     /* reading standard input, or the file */
+	CHILD_WORK_OUTPUT,    /* writing to standard output, or what is written before it counts */
+	CHILD_WORK_PUT,       /* putting it in its place */
+	CHILD_WORK_MAX,
 };
 
 /* The ordered steps of the child; the names are in child_step_name(). */

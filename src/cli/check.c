@@ -10,9 +10,9 @@
 #include "plan/compile.h"
 #include "policy/connect.h"
 
-static void deny(struct check *c, const char *layer, const char *code, const char *reason)
+static void deny(struct decision *d, const char *layer, const char *code, const char *reason)
 {
-	c->decision = (struct decision){ .layer = layer, .code = code, .reason = reason };
+	*d = (struct decision){ .layer = layer, .code = code, .reason = reason };
 }
 
 /* Is this a file of agentbox itself, under whatever name? */
@@ -29,13 +29,19 @@ static bool is_control_plane(const struct profile *p, const struct view_target *
 	return false;
 }
 
-static bool root_bounds(const struct check *c, const struct view_target *t, bool write)
+/* Directories of our own are only looked at: what is written there is gone with the run. */
+static bool root_bounds(const struct cli_context *c, const struct view_target *t,
+			enum action action)
 {
+	bool write = action_operation(action) == OPERATION_WRITE;
+
 	if (t->node == NULL)
 		return false;
+	if (t->is_own_dir)
+		return action == ACTION_LS;
 	if (t->node->kind != VIEW_ROOT)
 		return !write && t->node->kind == VIEW_BASE;
-	return !write || c->context.profile->sandbox.roots.v[t->node->root].mode != PROFILE_MODE_RO;
+	return !write || c->profile->sandbox.roots.v[t->node->root].mode != PROFILE_MODE_RO;
 }
 
 static bool trap_binds(enum policy_trap trap, bool write)
@@ -43,71 +49,75 @@ static bool trap_binds(enum policy_trap trap, bool write)
 	return trap == POLICY_TRAP_HIDE || (trap == POLICY_TRAP_FREEZE && write);
 }
 
-/* Would a run cover this? The same guards that the plan is made of: traps, what a trap that is a
- * link leads to, files of agentbox itself. @below: or something in it, which goes with it. */
-static int find_guard(struct arena *a, const struct check *c, const char *path, bool write,
-		      bool below, bool *ret, struct err *err)
+/* The same guards that a plan is made of: traps, what a trap that is a link leads to, files of
+ * agentbox itself. */
+int check_guards(const struct cli_context *c, struct resolved *ret, struct err *err)
 {
-	const struct cli_context *ctx = &c->context;
 	const struct resolve_input in = {
-		.profile = ctx->profile,
-		.agent = ctx->agent,
-		.facts = &ctx->facts,
-		.view = &ctx->view,
-		.access = ctx->access,
+		.profile = c->profile,
+		.agent = c->agent,
+		.facts = &c->facts,
+		.view = &c->view,
+		.access = c->access,
 		.no_rules = true,
 	};
-	struct resolved resolved = { 0 };
+
+	*ret = (struct resolved){ 0 };
+	return resolve_guards(c->arena, &in, ret, err);
+}
+
+bool check_guarded(const struct resolved *r, const char *path, bool write, bool below)
+{
 	bool found = false;
 	bool in_it = false;
 
-	if (resolve_guards(a, &in, &resolved, err) != 0)
-		return -1;
 	/* Each after its parents: the nearest one speaks, and below a hidden one there is none. */
-	for (size_t i = 0; i < resolved.guards.n; i++) {
-		const struct guard *g = &resolved.guards.v[i];
+	for (size_t i = 0; i < r->guards.n; i++) {
+		const struct guard *g = &r->guards.v[i];
 
 		if (path_covers(g->at, path))
 			found = g->kind == GUARD_HIDE || (g->kind == GUARD_FREEZE && write);
 		in_it = in_it || (below && path_covers(path, g->at) &&
 				  (g->kind == GUARD_HIDE || g->kind == GUARD_FREEZE));
 	}
-	*ret = *ret || found || in_it;
-	return 0;
+	return found || in_it;
 }
 
-/* Policy on the canonical path, then the sandbox's own bounds. */
-static int check_path(struct arena *a, struct check *c, enum action action, struct err *err)
+int check_path(struct arena *a, const struct cli_context *c, enum action action, const char *path,
+	       struct check_place *ret, struct err *err)
 {
-	const char *path = c->words[0];
 	struct request rq = { .action = action, .kind = REQUEST_PATH, .path = path };
 	bool write = action_operation(action) == OPERATION_WRITE;
-	struct view_target t = { .object = { .fd = -1 } };
-	enum view_result r = VIEW_OUTSIDE;
-	bool inside;
+	struct view_target *t = &ret->target;
 
+	*ret = (struct check_place){ .result = VIEW_OUTSIDE, .target = { .object = { .fd = -1 } } };
 	rq.path_invalid = !path_is_canonical(path);
 	if (!rq.path_invalid) {
-		r = view_resolve(a, &c->context.view, path, &t);
-		rq.control_plane =
-			is_control_plane(c->context.profile, &t) ||
-			trap_binds(policy_trap(&c->context.profile->sandbox, path), write);
+		ret->result = view_resolve(a, &c->view, path, t);
+		rq.control_plane = is_control_plane(c->profile, t) ||
+				   trap_binds(policy_trap(&c->profile->sandbox, path), write);
 	}
-	inside = r == VIEW_FOUND || r == VIEW_ABSENT;
+	ret->inside = ret->result == VIEW_FOUND || ret->result == VIEW_ABSENT || t->no_parent;
 	/* Where the links lead is what is judged; what cannot be followed is judged by its text,
 	 * and then lies outside. */
-	if (inside)
-		rq.path = t.path;
+	if (ret->inside)
+		rq.path = t->path;
 	/* What is not known to be a plain file may hold more than itself. */
-	rq.path_below = action == ACTION_DELETE && !(r == VIEW_FOUND && S_ISREG(t.object.mode));
-	if (inside && find_guard(a, c, t.path, write, rq.path_below, &rq.control_plane, err) != 0) {
-		view_target_close(&t);
-		return -1;
+	rq.path_below =
+		action == ACTION_DELETE && !(ret->result == VIEW_FOUND && S_ISREG(t->object.mode));
+	if (ret->inside) {
+		struct resolved guards;
+
+		if (check_guards(c, &guards, err) != 0) {
+			view_target_close(t);
+			return -1;
+		}
+		rq.control_plane =
+			rq.control_plane || check_guarded(&guards, t->path, write, rq.path_below);
 	}
-	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
-	if (c->decision.verdict == PROFILE_ALLOW && (!inside || !root_bounds(c, &t, write)))
-		deny(c, "sandbox", "sandbox_deny", "outside what the sandbox grants");
-	view_target_close(&t);
+	policy_decide(c->profile, c->agent, &rq, &ret->decision);
+	if (ret->decision.verdict == PROFILE_ALLOW && (!ret->inside || !root_bounds(c, t, action)))
+		deny(&ret->decision, "sandbox", "sandbox_deny", "outside what the sandbox grants");
 	return 0;
 }
 
@@ -146,7 +156,7 @@ static int check_command(struct arena *a, struct check *c, char *const *environ_
 	command.n_pattern_files = resolved.n_pattern_files;
 	policy_decide(ctx->profile, ctx->agent, &rq, &c->decision);
 	if (c->decision.verdict == PROFILE_ALLOW && outside.set)
-		deny(c, "sandbox", "sandbox_deny",
+		deny(&c->decision, "sandbox", "sandbox_deny",
 		     resolved.unlisted ? "none of the sandbox's commands"
 				       : "outside what the sandbox grants");
 	return 0;
@@ -159,7 +169,7 @@ static void check_host(struct check *c)
 	const char *why = hostpat_target(c->words[0], &target);
 
 	if (why != NULL) {
-		deny(c, "policy", "invalid_host", why);
+		deny(&c->decision, "policy", "invalid_host", why);
 		return;
 	}
 	policy_decide(c->context.profile, c->context.agent, &rq, &c->decision);
@@ -167,11 +177,12 @@ static void check_host(struct check *c)
 		return;
 	why = connect_outside(c->context.arena, c->context.profile, c->context.agent, &target);
 	if (why != NULL)
-		deny(c, "sandbox", "sandbox_deny", why);
+		deny(&c->decision, "sandbox", "sandbox_deny", why);
 }
 
 int check_decide(struct arena *a, struct check *c, struct err *err)
 {
+	struct check_place place;
 	enum action action;
 	bool all;
 
@@ -180,7 +191,7 @@ int check_decide(struct arena *a, struct check *c, struct err *err)
 		return 0;
 	}
 	if (!action_from_name(c->action_word, &action)) {
-		deny(c, "policy", "acl_deny", "unknown action");
+		deny(&c->decision, "policy", "acl_deny", "unknown action");
 		return 0;
 	}
 	all = action != ACTION_RUN_COMMAND;
@@ -192,7 +203,11 @@ int check_decide(struct arena *a, struct check *c, struct err *err)
 	switch (action_operation(action)) {
 	case OPERATION_READ:
 	case OPERATION_WRITE:
-		return check_path(a, c, action, err);
+		if (check_path(a, &c->context, action, c->words[0], &place, err) != 0)
+			return -1;
+		c->decision = place.decision;
+		view_target_close(&place.target);
+		return 0;
 	case OPERATION_EXECUTE:
 		return check_command(a, c, environ, err);
 	case OPERATION_CONNECT:
@@ -202,7 +217,7 @@ int check_decide(struct arena *a, struct check *c, struct err *err)
 	case OPERATION_MAX:
 		break;
 	}
-	deny(c, "policy", "acl_deny", "no matching rule");
+	deny(&c->decision, "policy", "acl_deny", "no matching rule");
 	return 0;
 }
 

@@ -14,6 +14,23 @@ struct check {
 	struct decision decision;
 };
 
+/* What a path of a request stands for, and what was decided on it. */
+struct check_place {
+	struct decision decision;
+	enum view_result result;
+	struct view_target target; /* view_target_close() */
+	bool inside;               /* it is there, or it is known that it is not */
+};
+
+/* check_path() - policy on the canonical path, then the sandbox's own bounds, in the view of all
+ * roots (cli_context_facts()). On failure nothing is to be closed. */
+MUST_CHECK int check_path(struct arena *a, const struct cli_context *c, enum action action,
+			  const char *path, struct check_place *ret, struct err *err);
+/* check_guards() - what a run would cover, whatever the rules say. */
+MUST_CHECK int check_guards(const struct cli_context *c, struct resolved *ret, struct err *err);
+/* check_guarded() - is @path covered? @below: or something in it, which goes with it. */
+bool check_guarded(const struct resolved *r, const char *path, bool write, bool below);
+
 /* check_decide() - by context.agent, or the denial in context.identity. */
 MUST_CHECK int check_decide(struct arena *a, struct check *c, struct err *err);
 /* check_rc() - 0, 120, 121 or 122. */

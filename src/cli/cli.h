@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -28,6 +29,10 @@ enum cli_shared {
 	CLI_PARAM,
 	CLI_STATE,
 	CLI_JSON,
+	CLI_WORKDIR,
+	CLI_TIMEOUT,
+	CLI_EXPECT,
+	CLI_QUIET,
 	CLI_OWN, /* the ids of a command's own options begin here */
 };
 
@@ -80,6 +85,9 @@ const struct cli_given *cli_given(const struct cli_parsed *p, int id, size_t *co
 bool cli_has(const struct cli_parsed *p, int id);
 const char *cli_value(const struct cli_parsed *p, int id);
 
+/* cli_timeout() - of --timeout; 0 without one. ERR_USAGE for what is no time. */
+MUST_CHECK int cli_timeout(const struct cli_parsed *p, uint64_t *ret_ms, struct err *err);
+
 /* cli_print_help() - of one command, from its table, on stdout. */
 void cli_print_help(const struct cli_command *cmd);
 /* cli_print_usage() - the list of commands. */
@@ -101,6 +109,7 @@ MUST_CHECK const struct cli_command *cli_command_find(const char *name, struct e
 
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_check;
+extern const struct cli_command cmd_tool;
 extern const struct cli_command cmd_audit;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_selftest;

@@ -93,11 +93,10 @@ static int check_usage(struct arena *a, const struct cli_parsed *p, struct check
 static int command_check(struct arena *a, int argc, char **argv, struct err *err)
 {
 	struct cli_parsed p;
-	struct check c = { .context = { .arena = a, .facts = { .self = { .fd = -1 } } } };
+	struct check c = { 0 };
 	int rc;
 
-	for (size_t i = 0; i < FACTS_DEVICES; i++)
-		c.context.facts.devices[i].object.fd = -1;
+	cli_context_init(&c.context, a);
 	if (cli_parse(a, &cmd_check, argc, argv, &p, err) != 0)
 		return EXITCODE_FAILED;
 	if (p.help) {

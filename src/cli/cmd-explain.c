@@ -258,12 +258,11 @@ static int explain(struct cli_context *c, const struct cli_parsed *p, struct err
 
 static int command_explain(struct arena *a, int argc, char **argv, struct err *err)
 {
-	struct cli_context c = { .arena = a, .facts = { .self = { .fd = -1 } } };
+	struct cli_context c;
 	struct cli_parsed p;
 	int rc;
 
-	for (size_t i = 0; i < FACTS_DEVICES; i++)
-		c.facts.devices[i].object.fd = -1;
+	cli_context_init(&c, a);
 	if (cli_parse(a, &cmd_explain, argc, argv, &p, err) != 0)
 		return EXITCODE_FAILED;
 	if (p.help) {

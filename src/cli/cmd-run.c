@@ -13,10 +13,9 @@
 
 #include "base/exitcode.h"
 #include "cli/network.h"
-#include "cli/prepare.h"
+#include "cli/report.h"
 #include "cli/result.h"
 #include "cli/violations.h"
-#include "profile/schema.h"
 #include "run/tty.h"
 
 enum {
@@ -24,15 +23,11 @@ enum {
 	OPT_TTY,
 	OPT_NO_TTY,
 	OPT_COMMAND,
-	OPT_WORKDIR,
 	OPT_ENV,
-	OPT_TIMEOUT,
 	OPT_JSON,
 	OPT_STATUS_FD,
 	OPT_AUDIT_FD,
-	OPT_EXPECT,
 	OPT_DRY_RUN,
-	OPT_QUIET,
 	OPT_DIE,
 };
 
@@ -50,10 +45,9 @@ static const struct cli_option options[] = {
 	  "a terminal inside (default: when stdin and stdout are one)" },
 	{ OPT_NO_TTY, 0, "no-tty", CLI_ARG_NONE, NULL, "pipes inside, also on a terminal" },
 	{ OPT_COMMAND, 'c', "command", CLI_ARG_VALUE, "STRING", "run 'sh -c STRING' inside" },
-	{ OPT_WORKDIR, 0, "workdir", CLI_ARG_VALUE, "DIR", "where to start, as seen inside" },
+	{ .id = CLI_WORKDIR },
 	{ OPT_ENV, 0, "env", CLI_ARG_REPEATED, "NAME", "pass on a variable of the caller" },
-	{ OPT_TIMEOUT, 0, "timeout", CLI_ARG_VALUE, "TIME",
-	  "end the run after TIME (500ms, 30s, 5m)" },
+	{ .id = CLI_TIMEOUT },
 	{ OPT_JSON, 0, "json", CLI_ARG_OPTIONAL, "split",
 	  "print one JSON object instead of the output" },
 	{ OPT_STATUS_FD, 0, "status-fd", CLI_ARG_VALUE, "N",
@@ -61,11 +55,11 @@ static const struct cli_option options[] = {
 	{ OPT_AUDIT_FD, 0, "audit-fd", CLI_ARG_VALUE, "N",
 	  "write the audit records to descriptor N too" },
 	{ .id = CLI_STATE },
-	{ OPT_EXPECT, 0, "expect-sha256", CLI_ARG_VALUE, "HASH", "refuse any other profile file" },
+	{ .id = CLI_EXPECT },
 	{ OPT_DIE, 0, "die-with-parent", CLI_ARG_NONE, NULL,
 	  "end the run when the calling process ends" },
 	{ OPT_DRY_RUN, 0, "dry-run", CLI_ARG_NONE, NULL, "print the plan as JSON, run nothing" },
-	{ OPT_QUIET, 'q', "quiet", CLI_ARG_NONE, NULL, "no remarks on standard error" },
+	{ .id = CLI_QUIET },
 };
 
 struct run_args {
@@ -214,8 +208,6 @@ static int check_terminal(const struct run_args *args, struct err *err)
 static int parse_args(struct arena *a, int argc, char **argv, struct run_args *args,
 		      struct err *err)
 {
-	const char *timeout;
-
 	if (cli_parse(a, &cmd_run, argc, argv, &args->parsed, err) != 0)
 		return -1;
 	if (args->parsed.help)
@@ -228,7 +220,7 @@ static int parse_args(struct arena *a, int argc, char **argv, struct run_args *a
 	args->json = cli_has(&args->parsed, OPT_JSON);
 	args->split = args->json && cli_value(&args->parsed, OPT_JSON) != NULL;
 	args->dry_run = cli_has(&args->parsed, OPT_DRY_RUN);
-	args->quiet = cli_has(&args->parsed, OPT_QUIET);
+	args->quiet = cli_has(&args->parsed, CLI_QUIET);
 	if (args->status_fd == STDOUT_FILENO && (args->json || args->dry_run))
 		return err_set(err, ERR_USAGE, 0,
 			       "--status-fd 1 and --%s would both print an object on standard "
@@ -247,13 +239,8 @@ static int parse_args(struct arena *a, int argc, char **argv, struct run_args *a
 				"(use env.set in the profile, or export the variable)");
 		args->env_pass[args->n_env_pass++] = g->value;
 	}
-	timeout = cli_value(&args->parsed, OPT_TIMEOUT);
-	if (timeout != NULL && schema_duration(timeout, &args->timeout_ms) != 0)
-		return err_set(err, ERR_USAGE, 0,
-			       "--timeout '%s': write a number and ms, s, m or h, as in 30s",
-			       timeout);
-	if (timeout != NULL && args->timeout_ms == 0)
-		return err_set(err, ERR_USAGE, 0, "--timeout must be more than zero");
+	if (cli_timeout(&args->parsed, &args->timeout_ms, err) != 0)
+		return -1;
 	if (check_terminal(args, err) != 0)
 		return -1;
 	return parse_command(a, args, err);
@@ -298,30 +285,6 @@ static void note_stdin(const struct run_args *args)
 		cli_say("input is waiting on stdin, but was not passed on (use -i)");
 }
 
-/* Else the command seems to have failed of itself. */
-static void note_limit(const struct run_args *args, const struct plan *p, const struct outcome *out)
-{
-	if (out->limit == NULL || args->quiet)
-		return;
-	cli_say("a limit ended the run: %s of %llu %s (limits.%s%s)", out->limit,
-		(unsigned long long)p->limits[out->limit_which].bound,
-		plan_limit_name(out->limit_which)->unit, out->limit,
-		out->limit_which == PLAN_LIMIT_TIMEOUT ? " or --timeout" : "");
-}
-
-/* What is weaker than it could be, on this host or by the profile's own word. */
-static void note_weaker(const struct run_args *args, const struct prepared *prep)
-{
-	if (args->quiet)
-		return;
-	if (prep->plan->ids.identity == PLAN_IDENTITY_ROOT)
-		cli_say("running as kernel uid 0 without capabilities: %s",
-			prepare_identity_reason(prep->context.arena, prep));
-	if (prep->plan->outer_proc)
-		cli_say("degraded (no_proc): /proc is the outer one, read-only; processes outside "
-			"of the sandbox can be seen in it");
-}
-
 /* The kernel says that something is not there, not what. */
 static void name_missing(struct arena *a, const struct prepared *prep, struct outcome *out)
 {
@@ -352,7 +315,8 @@ static int run_prepared(struct arena *a, struct run_args *args, struct prepared 
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};
 
-	note_weaker(args, prep);
+	if (!args->quiet)
+		report_weaker(prep);
 	prep->record.plan = prep->plan;
 	prepare_attachment(prep, &roots);
 	record_attachment(&prep->record, &audit);
@@ -366,24 +330,14 @@ static int run_prepared(struct arena *a, struct run_args *args, struct prepared 
 	name_missing(a, prep, out);
 	if (out->err.set)
 		*err = out->err;
-	note_limit(args, prep->plan, out);
+	if (!args->quiet)
+		report_limit(prep->plan, out);
 	note_stdin(args);
 	if (!args->quiet)
 		network_say(&args->network);
 	if (prep->record.lost)
 		cli_say("the outcome could not be written to the audit log");
 	return outcome_rc(out);
-}
-
-/* Who waits for the object must learn that it is not there: @rc, but never 0. */
-static int print_object(int fd, const json_t *o, const char *what, int rc)
-{
-	int r = cli_print_json(fd, o);
-
-	if (r == 0)
-		return rc;
-	cli_say("the %s cannot be written to descriptor %d: %s", what, fd, strerror(-r));
-	return rc == 0 ? EXITCODE_FAILED : rc;
 }
 
 static int run_request(struct arena *a, struct run_args *args, struct prepared *prep,
@@ -393,7 +347,7 @@ static int run_request(struct arena *a, struct run_args *args, struct prepared *
 		.source = cli_source_of(&args->parsed),
 		.argv = args->argv,
 		.environ = environ,
-		.workdir = cli_value(&args->parsed, OPT_WORKDIR),
+		.workdir = cli_value(&args->parsed, CLI_WORKDIR),
 		.env_pass = args->env_pass,
 		.n_env_pass = args->n_env_pass,
 		.timeout_ms = args->timeout_ms,
@@ -403,7 +357,6 @@ static int run_request(struct arena *a, struct run_args *args, struct prepared *
 	};
 	int rc;
 
-	in.source.expect = cli_value(&args->parsed, OPT_EXPECT);
 	prep->context.audit_fd = args->audit_fd;
 	rc = prepare_request(a, &in, prep, err);
 	if (rc != 0)
@@ -412,19 +365,9 @@ static int run_request(struct arena *a, struct run_args *args, struct prepared *
 		JSON_AUTO *plan = plan_json(prep->plan);
 
 		args->plan_shown = true;
-		return print_object(STDOUT_FILENO, plan, "plan", 0);
+		return report_object(STDOUT_FILENO, plan, "plan", 0);
 	}
 	return run_prepared(a, args, prep, out, err);
-}
-
-/* Approvals are not kept in this version: the id is what the log has of the request. */
-static void say_verdict(const struct prepared *prep)
-{
-	if (prep->decision.verdict == PROFILE_INTERRUPT)
-		cli_say("waiting for approval: request %s: %s", prep->record.request_id,
-			prep->decision.reason);
-	else
-		cli_say("denied: %s", prep->decision.reason);
 }
 
 static int report(const struct run_args *args, struct prepared *prep, struct outcome *out, int rc,
@@ -447,43 +390,18 @@ static int report(const struct run_args *args, struct prepared *prep, struct out
 	if (args->json && !args->plan_shown) {
 		JSON_AUTO *o = result_json(&r, true);
 
-		r.rc = print_object(STDOUT_FILENO, o, "result", r.rc);
+		r.rc = report_object(STDOUT_FILENO, o, "result", r.rc);
 	}
 	if (args->status_fd >= 0 && !(args->status_fd == STDOUT_FILENO && args->json)) {
 		JSON_AUTO *o = result_json(&r, false);
 
-		r.rc = print_object(args->status_fd, o, "result", r.rc);
+		r.rc = report_object(args->status_fd, o, "result", r.rc);
 	}
 	if (!err->set && prep->decided && prep->decision.verdict != PROFILE_ALLOW)
-		say_verdict(prep);
-	/* A person, who has the profile; what else reads standard error may be who was denied. */
-	if (prep->decided && prep->context.agent == NULL && !args->quiet &&
-	    isatty(STDERR_FILENO) == 1)
-		cli_say("%s", cli_agent_hint(&prep->context, cli_value(&args->parsed, CLI_AGENT)));
+		report_verdict(prep);
+	if (prep->decided && prep->context.agent == NULL && !args->quiet)
+		report_agents(prep);
 	return r.rc;
-}
-
-/* A ^C that came to us as well, or that a terminal without the relay would have sent to our whole
- * process group: a shell goes on with its loop or stops by how we end. A command
- * that took it and went on to a status of its own (an interpreter, an editor) was not interrupted.
- */
-static void reraise_interrupt(const struct outcome *out, struct err *err)
-{
-	sigset_t set;
-
-	if (!out->interrupt_typed &&
-	    (out->got_signal != SIGINT ||
-	     (out->status == OUTCOME_EXITED && out->exit_code != 128 + SIGINT)))
-		return;
-	if (err->set)
-		cli_say_err(err);
-	*err = (struct err){ 0 };
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	(void)signal(SIGINT, SIG_DFL);
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-	/* Returns in a pid 1, which no signal of its own ends: then the status says it. */
-	(void)kill(out->interrupt_typed ? 0 : getpid(), SIGINT);
 }
 
 static int command_run(struct arena *a, int argc, char **argv, struct err *err)
@@ -507,7 +425,7 @@ static int command_run(struct arena *a, int argc, char **argv, struct err *err)
 	rc = report(&args, &prep, &out, rc, err);
 	outcome_free(&out);
 	prepare_close(&prep);
-	reraise_interrupt(&out, err);
+	report_interrupt(&out, err);
 	return rc;
 }
 

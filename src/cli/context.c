@@ -201,6 +201,13 @@ static int choose_state(struct cli_context *c, const struct cli_source *src, str
 	return -1;
 }
 
+void cli_context_init(struct cli_context *c, struct arena *a)
+{
+	*c = (struct cli_context){ .arena = a, .facts = { .self = { .fd = -1 } } };
+	for (size_t i = 0; i < FACTS_DEVICES; i++)
+		c->facts.devices[i].object.fd = -1;
+}
+
 struct cli_source cli_source_of(const struct cli_parsed *p)
 {
 	return (struct cli_source){
@@ -209,6 +216,7 @@ struct cli_source cli_source_of(const struct cli_parsed *p)
 		.agent = cli_value(p, CLI_AGENT),
 		.workspace = cli_value(p, CLI_WORKSPACE),
 		.state = cli_value(p, CLI_STATE),
+		.expect = cli_value(p, CLI_EXPECT),
 		.parsed = p,
 	};
 }

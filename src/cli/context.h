@@ -35,6 +35,9 @@ struct cli_source {
 	const struct cli_parsed *parsed;
 };
 
+/* cli_context_init() - nothing is open yet. */
+void cli_context_init(struct cli_context *c, struct arena *a);
+
 /* cli_source_of() - by the shared options; what only one command has is left for it to fill in. */
 struct cli_source cli_source_of(const struct cli_parsed *p);
 

@@ -4,6 +4,7 @@
 
 #include "base/suggest.h"
 #include "cli/cli.h"
+#include "profile/schema.h"
 
 static bool find_long(const struct cli_command *cmd, const char *name, size_t len,
 		      struct cli_option *ret)
@@ -167,4 +168,19 @@ const char *cli_value(const struct cli_parsed *p, int id)
 	const struct cli_given *g = cli_given(p, id, NULL);
 
 	return g == NULL ? NULL : g->value;
+}
+
+int cli_timeout(const struct cli_parsed *p, uint64_t *ret_ms, struct err *err)
+{
+	const char *text = cli_value(p, CLI_TIMEOUT);
+
+	*ret_ms = 0;
+	if (text == NULL)
+		return 0;
+	if (schema_duration(text, ret_ms) != 0)
+		return err_set(err, ERR_USAGE, 0,
+			       "--timeout '%s': write a number and ms, s, m or h, as in 30s", text);
+	if (*ret_ms == 0)
+		return err_set(err, ERR_USAGE, 0, "--timeout must be more than zero");
+	return 0;
 }

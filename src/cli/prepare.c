@@ -7,16 +7,13 @@
 #include <string.h>
 
 #include "base/exitcode.h"
+#include "cli/check.h"
 #include "run/probe.h"
 
 void prepare_init(struct prepared *p, struct arena *a)
 {
-	*p = (struct prepared){ .plan_arena = { .kind = ARENA_PLAN },
-				.context = { .arena = a },
-				.cgroup = RUN_CGROUP_NONE };
-	for (size_t i = 0; i < FACTS_DEVICES; i++)
-		p->context.facts.devices[i].object.fd = -1;
-	p->context.facts.self.fd = -1;
+	*p = (struct prepared){ .plan_arena = { .kind = ARENA_PLAN }, .cgroup = RUN_CGROUP_NONE };
+	cli_context_init(&p->context, a);
 }
 
 void prepare_close(struct prepared *p)
@@ -26,19 +23,6 @@ void prepare_close(struct prepared *p)
 	if (p->began)
 		record_close(&p->record);
 	cli_context_close(&p->context);
-}
-
-static int verdict_rc(enum profile_verdict v)
-{
-	switch (v) {
-	case PROFILE_ALLOW:
-		return 0;
-	case PROFILE_INTERRUPT:
-		return EXITCODE_WAITING;
-	case PROFILE_DENY:
-		break;
-	}
-	return EXITCODE_DENIED;
 }
 
 static struct resolve_input resolve_input_of(const struct prepared *p,
@@ -121,15 +105,15 @@ static void decide_named(struct prepared *p, struct plan_request *rq)
 
 static int make_trees(struct prepared *p, const struct plan_ids *ids, struct err *err)
 {
-	const struct cli_context *c = &p->context;
-	size_t n = c->facts.roots.n;
-	int *sources = arena_array(c->arena, n, sizeof(int));
+	const struct prepare_shown *shown = &p->shown;
+	size_t n = shown->facts->roots.n;
+	int *sources = arena_array(p->context.arena, n, sizeof(int));
 
-	p->trees.fds = arena_array(c->arena, n, sizeof(int));
+	p->trees.fds = arena_array(p->context.arena, n, sizeof(int));
 	for (size_t i = 0; i < n; i++) {
-		const struct facts_root *r = &c->facts.roots.v[i];
+		const struct facts_root *r = &shown->facts->roots.v[i];
 
-		sources[i] = r->present && c->access[i].read ? r->object.fd : -1;
+		sources[i] = r->present && shown->access[i].read ? r->object.fd : -1;
 	}
 	return run_trees_make(sources, n, p->idmapped, ids->outside_uid, ids->outside_gid,
 			      &p->trees, err);
@@ -145,7 +129,7 @@ const char *prepare_identity_reason(struct arena *a, const struct prepared *p)
 		return arena_printf(a,
 				    "'%s' lies on a file system without id mapping (overlayfs is "
 				    "one): name a root that an ordinary user owns first",
-				    p->context.facts.roots.v[t->which].object.path);
+				    p->shown.facts->roots.v[t->which].object.path);
 	return "this root may not map ids or mount (capabilities taken away, or a filter around "
 	       "it)";
 }
@@ -172,7 +156,24 @@ static int settle_proc(struct prepared *p, struct plan_request *rq, struct err *
 	if ((c->profile->sandbox.degrade & PROFILE_DEGRADE_NO_PROC) == 0 || probe_proc() != -EPERM)
 		return 0;
 	rq->outer_proc = true;
-	return facts_outer_proc(c->arena, &c->facts, err);
+	if (facts_outer_proc(c->arena, &c->facts, err) != 0)
+		return -1;
+	p->shown.facts->proc = c->facts.proc;
+	return 0;
+}
+
+/* As a run of the agent would have it; where that writes to no root, what this one does says. */
+static void choose_ids(struct prepared *p, bool fallback, struct plan_ids *ids)
+{
+	const struct cli_context *c = &p->context;
+	bool any = false;
+
+	for (size_t i = 0; i < c->facts.roots.n; i++)
+		any = any || (c->facts.roots.v[i].present && c->access[i].write);
+	if (any)
+		plan_ids_choose(&c->facts, c->access, fallback, ids, &p->idmapped);
+	else
+		plan_ids_choose(p->shown.facts, p->shown.access, fallback, ids, &p->idmapped);
 }
 
 /* An unprivileged identity for a root caller where this host has one; where it has not, kernel
@@ -181,12 +182,12 @@ static int settle_identity(struct prepared *p, struct plan_ids *ids, struct err 
 {
 	struct cli_context *c = &p->context;
 
-	plan_ids_choose(&c->facts, c->access, false, ids, &p->idmapped);
+	choose_ids(p, false, ids);
 	if (ids->identity == PLAN_IDENTITY_ROOT_MAPPED) {
 		if (make_trees(p, ids, err) != 0)
 			return -1;
 		if (p->trees.unsupported)
-			plan_ids_choose(&c->facts, c->access, true, ids, &p->idmapped);
+			choose_ids(p, true, ids);
 	}
 	plan_ids_user(&c->profile->sandbox, ids);
 	if (ids->identity != PLAN_IDENTITY_ROOT)
@@ -195,7 +196,7 @@ static int settle_identity(struct prepared *p, struct plan_ids *ids, struct err 
 		return -1;
 	/* The groups of root go where that is permitted; setgroups(2) is denied in the sandbox. */
 	(void)setgroups(0, NULL);
-	return facts_etc_secrets(c->arena, &c->facts, err);
+	return p->shown.facts == &c->facts ? facts_etc_secrets(c->arena, &c->facts, err) : 0;
 }
 
 /* What only a cgroup can hold, or holds better: without any of it none is looked for. */
@@ -228,17 +229,16 @@ static int settle_cgroup(struct prepared *p, const struct prepare_input *in,
 	return 0;
 }
 
-static int compile(struct arena *a, const struct prepare_input *in, struct prepared *p,
-		   struct err *err)
+int prepare_plan(struct arena *a, const struct prepare_input *in, struct prepared *p,
+		 struct err *err)
 {
 	struct cli_context *c = &p->context;
 	struct resolve_input ri = resolve_input_of(p, in, a);
 	struct plan_request rq = {
 		.profile = c->profile,
-		.facts = &c->facts,
-		.access = c->access,
 		.resolved = &p->resolved,
-		.host_network = decide_network(c),
+		.host_network = in->work == NULL && decide_network(c),
+		.work = in->work,
 		.argv = in->argv,
 		.environ = in->environ,
 		.env_pass = in->env_pass,
@@ -246,10 +246,18 @@ static int compile(struct arena *a, const struct prepare_input *in, struct prepa
 		.timeout_ms = in->timeout_ms,
 		.capture = in->capture,
 	};
+	bool whole = p->shown.facts == NULL;
 
-	decide_named(p, &rq);
+	if (whole)
+		p->shown = (struct prepare_shown){ &c->facts, c->access };
+	rq.facts = p->shown.facts;
+	rq.access = p->shown.access;
+	ri.no_rules = in->work != NULL;
+	if (in->work == NULL)
+		decide_named(p, &rq);
 	if (settle_identity(p, &rq.ids, err) != 0 || settle_proc(p, &rq, err) != 0 ||
-	    settle_cgroup(p, in, &rq, err) != 0 || resolve_guards(a, &ri, &p->resolved, err) != 0)
+	    settle_cgroup(p, in, &rq, err) != 0 ||
+	    (whole && resolve_guards(a, &ri, &p->resolved, err) != 0))
 		return -1;
 	rq.root_trees = p->trees.n > 0 ? p->trees.fds : NULL;
 	rq.idmapped = p->idmapped;
@@ -330,12 +338,11 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 	if (record(p, in, err) != 0)
 		return cli_rc(err);
 	if (p->decision.verdict != PROFILE_ALLOW) {
-		if (!outside.set || strcmp(p->decision.layer, "sandbox") != 0)
-			return verdict_rc(p->decision.verdict);
-		*err = outside;
-		return EXITCODE_OUTSIDE;
+		if (outside.set && strcmp(p->decision.layer, "sandbox") == 0)
+			*err = outside;
+		return check_rc(&p->decision);
 	}
-	if (compile(a, in, p, err) != 0) {
+	if (prepare_plan(a, in, p, err) != 0) {
 		p->plan = NULL;
 		/* What may not be granted is often what cannot be mounted either. */
 		if (in->judge_later && cli_context_judge(c, &refused) != 0)
@@ -360,5 +367,5 @@ int prepare_probe(struct arena *a, const struct prepare_input *in, struct prepar
 	    cli_context_facts(&p->context, false, err) != 0)
 		return -1;
 	p->resolved.workdir = "/";
-	return compile(a, &probe, p, err);
+	return prepare_plan(a, &probe, p, err);
 }

@@ -18,12 +18,19 @@ struct prepare_input {
 	size_t n_env_pass;
 	uint64_t timeout_ms;
 	bool capture;
-	bool dry_run;     /* makes no request: nothing is written to the audit log */
-	bool judge_later; /* the caller attaches prepare_attachment() to the run */
+	const struct plan_work *work; /* in place of argv, which is for people then; or NULL */
+	bool dry_run;                 /* makes no request: nothing is written to the audit log */
+	bool judge_later;             /* the caller attaches prepare_attachment() to the run */
 	/* The operator's own command, with the running binary shown there, or NULL. No agent asks,
 	 * so its rules are not consulted; the mounts are those that its rights give. Of the
 	 * sandbox's commands it is one. */
 	const char *self_at;
+};
+
+/* What of the host the plan shows. */
+struct prepare_shown {
+	struct facts *facts; /* NULL: everything in the context, as far as the agent's rights go */
+	const struct tree_access *access;
 };
 
 struct prepared {
@@ -34,6 +41,7 @@ struct prepared {
 	bool decided; /* decision is set */
 	struct decision decision;
 	struct resolved resolved;
+	struct prepare_shown shown;
 	struct run_trees trees;
 	struct connect_rules connect; /* of a network of names */
 	struct run_cgroup cgroup;     /* with ->fd, made for the plan's limits */
@@ -47,6 +55,10 @@ void prepare_init(struct prepared *p, struct arena *a);
  * (and 121) with *err set. */
 MUST_CHECK int prepare_request(struct arena *a, const struct prepare_input *in, struct prepared *p,
 			       struct err *err);
+/* prepare_plan() - p->plan, of p->context and what of it is shown. The last part of
+ * prepare_request(), for who has decided, judged and recorded. */
+MUST_CHECK int prepare_plan(struct arena *a, const struct prepare_input *in, struct prepared *p,
+			    struct err *err);
 /* prepare_attachment() - judges the roots while the child builds: first of a run's attachments, so
  * that what it refuses is not written down as started. @ret points into @p. */
 void prepare_attachment(struct prepared *p, struct run_attachment *ret);

@@ -14,24 +14,41 @@ static const char *const verdict_names[] = {
 	[PROFILE_ALLOW] = "allow",
 };
 
-int record_begin(struct record *r, const struct cli_context *c, char *const *argv, struct err *err)
+static int begin(struct record *r, const struct cli_context *c, enum action action, struct err *err)
 {
 	unsigned char id[16];
-	json_t *list = json_array();
 
 	*r = (struct record){ .context = c,
-			      .agent_id = c->agent == NULL ? c->asked.id : c->agent->id };
-	if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id)) {
-		json_decref(list);
+			      .agent_id = c->agent == NULL ? c->asked.id : c->agent->id,
+			      .action = action };
+	if (getrandom(id, sizeof(id), 0) != (ssize_t)sizeof(id))
 		return err_set(err, ERR_HOST, errno, "getrandom");
-	}
 	r->request_id[0] = 'r';
 	for (size_t i = 0; i < sizeof(id); i++)
 		(void)snprintf(r->request_id + 1 + 2 * i, 3, "%02x", id[i]);
+	return 0;
+}
+
+int record_begin(struct record *r, const struct cli_context *c, char *const *argv, struct err *err)
+{
+	json_t *list;
+
+	if (begin(r, c, ACTION_RUN_COMMAND, err) != 0)
+		return -1;
+	list = json_array();
 	for (size_t i = 0; argv[i] != NULL; i++)
 		(void)json_array_append_new(list, json_text(argv[i]));
 	r->resource = json_object();
 	json_put(r->resource, "argv", list);
+	return 0;
+}
+
+int record_begin_path(struct record *r, const struct cli_context *c, enum action action,
+		      const char *path, struct err *err)
+{
+	if (begin(r, c, action, err) != 0)
+		return -1;
+	r->resource = json_text(path);
 	return 0;
 }
 
@@ -135,7 +152,7 @@ static int append(struct record *r, const struct audit_record *what, struct err 
 		rec[i].n_delegation = asked->n_on_behalf + (r->agent_id == NULL ? 0 : 1);
 		if (rec[i].action != NULL)
 			continue;
-		rec[i].action = action_name(ACTION_RUN_COMMAND);
+		rec[i].action = action_name(r->action);
 		rec[i].resource = r->resource;
 	}
 	rc = audit_append(r->audit, rec, n, &r->head, err);
@@ -177,7 +194,8 @@ static int hook_after_clone(void *ctx, const struct run_child *child, struct err
 				    .extra = extra };
 
 	json_put(extra, "pid", json_integer(child->pid));
-	json_put(extra, "exe", json_text(r->plan->exe));
+	if (r->plan->work.kind == PLAN_WORK_NONE)
+		json_put(extra, "exe", json_text(r->plan->exe));
 	json_put(extra, "workdir", json_text(r->plan->workdir));
 	json_put(extra, "mechanisms", result_mechanisms(r->plan));
 	return append(r, &rec, err);
@@ -211,6 +229,10 @@ static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 	result_outcome(extra, r->plan, o);
 	json_put(extra, "sandbox_sha256", json_text(record_hashes(r)->sandbox_sha256));
 	json_put(extra, "permissions_sha256", json_text(record_hashes(r)->permissions_sha256));
+	if (r->lists) {
+		json_put(extra, "listed", json_integer((json_int_t)r->listed));
+		json_put(extra, "hidden", json_integer((json_int_t)r->hidden));
+	}
 	if (json_array_size(r->violations) > 0)
 		json_put(extra, "violations", json_incref(r->violations));
 	if (outcome_append(r, extra, o->err.set ? o->err.msg : NULL, err) == 0)

@@ -18,6 +18,7 @@ struct record {
 	struct audit *audit;               /* owned; NULL until opened */
 	char request_id[REQUEST_ID_SIZE];
 	const char *agent_id;
+	enum action action;
 	json_t *resource; /* owned */
 	const struct plan *plan;
 	struct audit_head head; /* after the last record that was written */
@@ -28,11 +29,16 @@ struct record {
 	bool decided;       /* allowed: an outcome must follow */
 	bool lost;          /* the outcome could not be written */
 	json_t *violations; /* owned: an array, or NULL */
+	bool lists;         /* what was listed: for the outcome's record, not for the caller */
+	uint64_t listed, hidden;
 };
 
-/* record_begin() - a fresh request id. */
+/* record_begin() - a fresh request id, for a command. */
 MUST_CHECK int record_begin(struct record *r, const struct cli_context *c, char *const *argv,
 			    struct err *err);
+/* record_begin_path() - the same for another action, on a path. */
+MUST_CHECK int record_begin_path(struct record *r, const struct cli_context *c, enum action action,
+				 const char *path, struct err *err);
 /* record_decision() - open the log and write the decision. */
 MUST_CHECK int record_decision(struct record *r, const struct decision *d, struct err *err);
 /* record_allowed() - the decision to allow, which must live as long as @r: it is written before

@@ -115,6 +115,15 @@ static json_t *usage_json(const struct outcome *out)
 	return o;
 }
 
+static json_t *work_json(const struct outcome_work *w)
+{
+	json_t *o = json_object();
+
+	json_put(o, "bytes", number(w->bytes));
+	json_put(o, "size", number(w->size));
+	return o;
+}
+
 void result_outcome(json_t *o, const struct plan *p, const struct outcome *out)
 {
 	bool code = out->has_exit && out->signal == 0;
@@ -126,13 +135,16 @@ void result_outcome(json_t *o, const struct plan *p, const struct outcome *out)
 	json_put(o, "exit_code", code ? json_integer(out->exit_code) : json_null());
 	json_put(o, "signal", out->signal != 0 ? json_integer(out->signal) : json_null());
 	json_put(o, "timed_out", json_boolean(out->timed_out));
-	json_put(o, "truncated", json_boolean(out->truncated));
+	json_put(o, "truncated",
+		 json_boolean(out->truncated || (out->work.cut && out->work.errnum == 0)));
 	json_put(o, "limit", json_text(out->limit));
 	json_put(o, "limit_detail", limit_json(p, out));
 	json_put(o, "limits_felt", felt_json(out));
 	json_put(o, "output_bytes", number(out->output_bytes));
 	json_put(o, "omitted_bytes", number(out->omitted_bytes));
 	json_put(o, "usage", usage_json(out));
+	if (out->work.known)
+		json_put(o, "work", work_json(&out->work));
 }
 
 static void put_output(json_t *o, const char *key, const char *encoding_key, struct strbuf *sb)
@@ -172,7 +184,7 @@ static json_t *decision_json(const struct decision *d)
 	return o;
 }
 
-static json_t *error_json(const struct err *err)
+static json_t *error_json(const struct err *err, const char *code)
 {
 	static const char *const layers[] = {
 		[ERR_INTERNAL] = "internal", [ERR_USAGE] = "usage",  [ERR_PROFILE] = "profile",
@@ -188,7 +200,7 @@ static json_t *error_json(const struct err *err)
 		strbuf_printf(&sb, "%s:%u:%u: ", err->file, err->line, err->col);
 	strbuf_puts(&sb, err->msg);
 	o = json_object();
-	json_put(o, "code", json_text(err_code_name(err->code)));
+	json_put(o, "code", json_text(code != NULL ? code : err_code_name(err->code)));
 	json_put(o, "layer", json_text(layers[err->code]));
 	json_put(o, "message", json_bytes(sb.buf, sb.len));
 	return o;
@@ -267,7 +279,7 @@ json_t *result_json(const struct result *r, bool with_output)
 	json_put(o, "reason", json_text(r->decision == NULL ? NULL : r->decision->reason));
 	json_put(o, "audit", audit_json(r->record));
 	json_put(o, "profile", hashes_json(r->context, r->record));
-	json_put(o, "error", error_json(r->err));
+	json_put(o, "error", error_json(r->err, r->error_code));
 	json_put(o, "trust", json_text("untrusted"));
 	return o;
 }

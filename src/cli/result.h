@@ -15,7 +15,8 @@ struct result {
 	struct outcome *outcome;
 	const struct network *network; /* NULL: none was asked for */
 	const struct err *err;
-	bool split; /* stdout and stderr apart */
+	const char *error_code; /* a narrower word for it, or NULL */
+	bool split;             /* stdout and stderr apart */
 };
 
 /* result_json() - new reference; @with_output: not on --status-fd. The output moves into it: what

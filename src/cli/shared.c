@@ -5,8 +5,8 @@
 #include "cli/cli.h"
 
 static const struct cli_command *const commands[] = {
-	&cmd_run,  &cmd_check, &cmd_audit,    &cmd_doctor, &cmd_selftest, &cmd_explain,
-	&cmd_lint, &cmd_test,  &cmd_profiles, &cmd_init,   &cmd_schema,   &cmd_help,
+	&cmd_run,  &cmd_tool, &cmd_check,    &cmd_audit, &cmd_doctor, &cmd_selftest, &cmd_explain,
+	&cmd_lint, &cmd_test, &cmd_profiles, &cmd_init,  &cmd_schema, &cmd_help,
 };
 
 static const struct cli_option shared[CLI_OWN] = {
@@ -26,6 +26,14 @@ static const struct cli_option shared[CLI_OWN] = {
 			"a value for ${NAME} in the profile" },
 	[CLI_STATE] = { CLI_STATE, 0, "state", CLI_ARG_VALUE, "DIR",
 			"where the audit log lives (never a root)" },
+	[CLI_WORKDIR] = { CLI_WORKDIR, 0, "workdir", CLI_ARG_VALUE, "DIR",
+			  "where to start, as seen inside" },
+	[CLI_TIMEOUT] = { CLI_TIMEOUT, 0, "timeout", CLI_ARG_VALUE, "TIME",
+			  "end the run after TIME (500ms, 30s, 5m)" },
+	[CLI_EXPECT] = { CLI_EXPECT, 0, "expect-sha256", CLI_ARG_VALUE, "HASH",
+			 "refuse any other profile file" },
+	[CLI_QUIET] = { CLI_QUIET, 'q', "quiet", CLI_ARG_NONE, NULL,
+			"no remarks on standard error" },
 	[CLI_JSON] = { CLI_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },
 };
 

@@ -85,6 +85,16 @@ static int plan_net_build(struct plan_builder *b, struct plan_net *net, struct e
 	return 0;
 }
 
+static void copy_work(struct arena *a, const struct plan_work *from, struct plan_work *to)
+{
+	if (from == NULL)
+		return;
+	*to = *from;
+	to->at = arena_strdup(a, from->at);
+	if (from->name != NULL)
+		to->name = arena_strdup(a, from->name);
+}
+
 int plan_compile(struct arena *a, struct arena *scratch, const struct plan_request *rq,
 		 struct plan **ret, struct err *err)
 {
@@ -126,6 +136,7 @@ int plan_compile(struct arena *a, struct arena *scratch, const struct plan_reque
 	plan_landlock_build(&b, &p->landlock);
 	plan_root_size(&b, p);
 	p->workdir = arena_strdup(a, rq->resolved->workdir);
+	copy_work(a, rq->work, &p->work);
 	p->exe = arena_strdup(a, rq->resolved->exe == NULL ? "" : rq->resolved->exe);
 	p->argv = copy_argv(a, rq->argv);
 	p->envp = copy_env(&b);

@@ -32,6 +32,7 @@ struct plan_request {
 	const uint16_t *ports; /* that are listened on */
 	size_t n_ports;
 	bool outer_proc; /* facts.proc is bound, read-only, in place of a proc of its own */
+	const struct plan_work *work; /* in place of a command, or NULL */
 	char *const *argv;
 	char *const *environ;
 	const char *const *env_pass; /* --env NAME */

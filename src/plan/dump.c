@@ -268,6 +268,23 @@ static json_t *net_json(const struct plan_net *net)
 	return o;
 }
 
+static json_t *work_json(const struct plan_work *w)
+{
+	static const char *const kinds[] = {
+		[PLAN_WORK_READ] = "read", [PLAN_WORK_WRITE] = "write", [PLAN_WORK_LIST] = "list"
+	};
+	json_t *o = json_object();
+
+	json_put(o, "kind", json_text(kinds[w->kind]));
+	json_put(o, "at", json_text(w->at));
+	json_put(o, "name", json_text(w->name));
+	json_put(o, "expect", w->exists ? id_json(&w->id) : json_null());
+	json_put(o, "skip", u64_json(w->skip));
+	json_put(o, "lines", w->lines == UINT64_MAX ? json_null() : u64_json(w->lines));
+	json_put(o, "bytes", u64_json(w->bytes));
+	return o;
+}
+
 json_t *plan_json(const struct plan *p)
 {
 	json_t *o = json_object();
@@ -289,6 +306,8 @@ json_t *plan_json(const struct plan *p)
 	json_put(o, "sources", sources);
 	json_put(o, "ops", ops);
 	json_put(o, "workdir", json_text(p->workdir));
+	if (p->work.kind != PLAN_WORK_NONE)
+		json_put(o, "work", work_json(&p->work));
 	json_put(o, "exe", json_text(p->exe));
 	json_put(o, "argv", strings_json(p->argv));
 	json_put(o, "env", names_json(p->envp));

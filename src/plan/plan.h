@@ -180,6 +180,26 @@ struct plan_net_packet {
 	uint32_t topology;
 };
 
+/* Work that init has a process of its own do, in place of a command: nothing is executed. What it
+ * is on is mounted at @at, and was what the decision is about: the object itself, or the directory
+ * that holds @name. */
+enum plan_work_kind {
+	PLAN_WORK_NONE = 0,
+	PLAN_WORK_READ,  /* the file at @at, to standard output */
+	PLAN_WORK_WRITE, /* standard input, to the file at @at, or to @name there */
+	PLAN_WORK_LIST,  /* the directory at @at: a record for each entry, see child/work.c */
+};
+struct plan_work {
+	enum plan_work_kind kind;
+	const char *at;   /* canonical virtual path */
+	const char *name; /* WRITE: one component, or NULL */
+	bool exists; /* WRITE with @name: there is such a file, and it is @id; else it is new */
+	struct file_id id;
+	uint64_t skip;  /* READ: lines before the first that is wanted */
+	uint64_t lines; /* READ: at most */
+	uint64_t bytes; /* at most: READ is cut there, WRITE refused; LIST: of records, cut */
+};
+
 /* The second layer. @fs 0: there is none. */
 struct plan_landlock {
 	int abi;     /* of this host's kernel, 0 when it has none */
@@ -210,10 +230,11 @@ struct plan {
 	const char *root_bytes; /* text for fsconfig: size of the root tmpfs */
 	const char *root_inodes;
 
-	const char *workdir; /* virtual path */
-	const char *exe;     /* virtual path given to execve */
-	char *const *argv;   /* NULL-terminated */
-	char *const *envp;   /* NULL-terminated */
+	const char *workdir;   /* virtual path */
+	struct plan_work work; /* with a kind: instead of exe, argv and envp */
+	const char *exe;       /* virtual path given to execve */
+	char *const *argv;     /* NULL-terminated */
+	char *const *envp;     /* NULL-terminated */
 
 	/* The system call filter, of init and of everything it starts. */
 	const struct sock_filter *filter;

@@ -136,6 +136,7 @@ struct walk {
 	const struct view_node *node; /* what holds it */
 	int fd; /* O_PATH of cur on the host, owned; -1 in our own directories */
 	int hops;
+	const char *missing; /* what begins with a name that is not there, canonical; or NULL */
 };
 
 static void walk_set(struct walk *w, const char *cur, const struct view_node *node, int fd)
@@ -236,8 +237,10 @@ static enum view_result walk_component(struct walk *w, const char *p, size_t len
 	if (len == 2 && p[0] == '.' && p[1] == '.')
 		return walk_up(w);
 	r = walk_into(w, p, len, &link);
-	if (r == VIEW_ABSENT && rest[strspn(rest, "/")] != '\0')
+	if (r == VIEW_ABSENT && rest[strspn(rest, "/")] != '\0') {
+		w->missing = path_join(w->arena, w->cur, p);
 		return VIEW_OUTSIDE;
+	}
 	if (r != VIEW_FOUND || link == NULL)
 		return r;
 	if (++w->hops > VIEW_HOPS_MAX)
@@ -246,6 +249,7 @@ static enum view_result walk_component(struct walk *w, const char *p, size_t len
 		walk_root(w);
 	r = walk_path(w, link);
 	/* A dangling link leads nowhere, not to a place where something may be made. */
+	w->missing = NULL;
 	return r == VIEW_ABSENT ? VIEW_OUTSIDE : r;
 }
 
@@ -351,6 +355,9 @@ enum view_result view_resolve(struct arena *a, const struct view *v, const char 
 	r = walk_path(&w, path);
 	ret->path = w.cur;
 	ret->node = w.node;
+	ret->no_parent = r == VIEW_OUTSIDE && w.missing != NULL && path_is_canonical(w.missing);
+	if (ret->no_parent)
+		ret->path = w.missing;
 	if (r != VIEW_FOUND) {
 		fd_close(&w.fd);
 		return r;

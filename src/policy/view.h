@@ -53,6 +53,9 @@ struct view_target {
 	struct facts_object
 		object;  /* fd -1 in a directory of our own; owned: view_target_close() */
 	bool is_own_dir; /* a directory of our own */
+	/* OUTSIDE because a directory in the middle is not there, and no link led to that: @path is
+	 * the whole canonical path all the same. */
+	bool no_parent;
 };
 
 /* view_resolve() - follow links to the end. @path: absolute; "." and empty components are

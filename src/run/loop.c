@@ -179,6 +179,10 @@ static void loop_report(struct loop *l, const struct child_report *r)
 		(void)supervisor_step_failed(l->s, r, &o->err);
 		loop_ending(l);
 		return;
+	case CHILD_REPORT_WORK:
+		if (!supervisor_work_done(l->s, r))
+			break;
+		return;
 	case CHILD_REPORT_EXITED:
 		if (!o->started || l->reported || !(WIFEXITED(r->status) || WIFSIGNALED(r->status)))
 			break;

@@ -31,6 +31,16 @@ struct run_failure {
 	int errnum;    /* 0: not refused by a system call, or not refused at all */
 };
 
+/* How the plan's work ended, in its own words. */
+struct outcome_work {
+	bool known;     /* it had the time to say */
+	unsigned phase; /* enum child_work_phase, with errnum */
+	int errnum;     /* 0: done */
+	bool cut;       /* there was more than plan.work.bytes */
+	uint64_t bytes; /* copied */
+	uint64_t size;  /* READ: of the file */
+};
+
 struct outcome {
 	enum outcome_status status;
 	bool started;   /* the command was executed */
@@ -59,6 +69,7 @@ struct outcome {
 	bool scratch_known;     /* init had the time to look at it */
 	uint64_t scratch_bytes; /* in use at the end */
 	uint64_t scratch_files;
+	struct outcome_work work;
 	struct strbuf output[2]; /* captured; owned; [1] only with capture_split */
 	/* FAILED, NOEXEC: why. Beside EXITED, SIGNALED and LIMIT it is set when output was lost
 	 * (a full disk), when an attachment's event failed and ended the run, when one's finish

@@ -34,6 +34,22 @@ uint64_t supervisor_now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+bool supervisor_work_done(struct supervisor *s, const struct child_report *r)
+{
+	struct outcome_work *w = &s->o->work;
+
+	if (s->plan->work.kind == PLAN_WORK_NONE || w->known || r->op >= CHILD_WORK_MAX ||
+	    r->errnum < 0 || r->work_cut > 1)
+		return false;
+	*w = (struct outcome_work){ .known = true,
+				    .phase = r->op,
+				    .errnum = r->errnum,
+				    .cut = r->work_cut != 0,
+				    .bytes = r->work_bytes,
+				    .size = r->work_size };
+	return true;
+}
+
 int supervisor_step_failed(struct supervisor *s, const struct child_report *r, struct err *err)
 {
 	s->o->failure = (struct run_failure){ .place = blame_place(r->step), .step = r->step };

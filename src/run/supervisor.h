@@ -44,6 +44,10 @@ uint64_t supervisor_now_ms(void);
  * was there). Returns -1. */
 int supervisor_step_failed(struct supervisor *s, const struct child_report *r, struct err *err);
 
+/* supervisor_work_done() - CHILD_REPORT_WORK, into the outcome. From a process beside init, so it
+ * may be here before CHILD_REPORT_EXEC. Return: false for one that cannot be. */
+bool supervisor_work_done(struct supervisor *s, const struct child_report *r);
+
 /* start_child() - clone, id maps, checks, attachments, and the order to start. On failure the
  * child is dead and nothing ran. */
 MUST_CHECK int start_child(struct supervisor *s, struct err *err);

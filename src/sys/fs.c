@@ -41,29 +41,63 @@ int sys_openat2(int dirfd, const char *path, uint64_t flags, uint64_t mode, uint
 	return (int)sys_call4(NR_OPENAT2, dirfd, sys_arg(path), sys_arg(&how), (long)sizeof(how));
 }
 
-int sys_file_id(int dirfd, const char *path, unsigned at_flags, struct file_id *ret)
+static int ask_statx(int dirfd, const char *path, unsigned at_flags, unsigned want,
+		     struct statx_answer *ret)
 {
-	const unsigned want = STATX_TYPE | STATX_INO | STATX_MNT_ID;
-	struct statx_answer st = { 0 };
-	long r;
+	long r = sys_call5(SYS_statx, dirfd, sys_arg(path), (long)(at_flags | AT_NO_AUTOMOUNT),
+			   (long)want, sys_arg(ret));
 
-	*ret = (struct file_id){ 0 };
-	r = sys_call5(SYS_statx, dirfd, sys_arg(path), (long)(at_flags | AT_NO_AUTOMOUNT),
-		      (long)want, sys_arg(&st));
 	if (r < 0)
 		return (int)r;
-	if ((st.mask & want) != want)
-		return -EOPNOTSUPP;
-	ret->dev_major = st.dev_major;
-	ret->dev_minor = st.dev_minor;
-	ret->ino = st.ino;
-	ret->mnt_id = st.mnt_id;
-	ret->type = st.mode & S_IFMT;
+	return (ret->mask & want) == want ? 0 : -EOPNOTSUPP;
+}
+
+static void take_id(const struct statx_answer *st, struct file_id *ret)
+{
+	ret->dev_major = st->dev_major;
+	ret->dev_minor = st->dev_minor;
+	ret->ino = st->ino;
+	ret->mnt_id = st->mnt_id;
+	ret->type = st->mode & S_IFMT;
 	if (ret->type == S_IFCHR || ret->type == S_IFBLK) {
-		ret->rdev_major = st.rdev_major;
-		ret->rdev_minor = st.rdev_minor;
+		ret->rdev_major = st->rdev_major;
+		ret->rdev_minor = st->rdev_minor;
 	}
+}
+
+int sys_file_id(int dirfd, const char *path, unsigned at_flags, struct file_id *ret)
+{
+	struct statx_answer st = { 0 };
+	int r = ask_statx(dirfd, path, at_flags, STATX_TYPE | STATX_INO | STATX_MNT_ID, &st);
+
+	*ret = (struct file_id){ 0 };
+	if (r == 0)
+		take_id(&st, ret);
+	return r;
+}
+
+int sys_file_stat(int dirfd, const char *path, unsigned at_flags, struct sys_file_stat *ret)
+{
+	struct statx_answer st = { 0 };
+	int r = ask_statx(dirfd, path, at_flags, STATX_BASIC_STATS | STATX_MNT_ID, &st);
+
+	*ret = (struct sys_file_stat){ 0 };
+	if (r < 0)
+		return r;
+	take_id(&st, &ret->id);
+	ret->mode = st.mode & 07777;
+	ret->uid = st.uid;
+	ret->gid = st.gid;
+	ret->nlink = st.nlink;
+	ret->size = st.size;
+	ret->mtime = st.mtime.sec;
 	return 0;
+}
+
+int sys_openat(int dirfd, const char *path, unsigned flags, unsigned mode)
+{
+	return (int)sys_call4(SYS_openat, dirfd, sys_arg(path), (long)(flags | O_CLOEXEC),
+			      (long)mode);
 }
 
 int sys_close(int fd)
@@ -89,6 +123,66 @@ ssize_t sys_write(int fd, const void *buf, size_t len)
 		r = sys_call3(SYS_write, fd, sys_arg(buf), (long)len);
 	} while (r == -EINTR);
 	return r;
+}
+
+ssize_t sys_getdents64(int fd, void *buf, size_t len)
+{
+	return sys_call3(SYS_getdents64, fd, sys_arg(buf), (long)len);
+}
+
+int sys_rewind(int fd)
+{
+	return (int)sys_call3(SYS_lseek, fd, 0, 0 /* SEEK_SET */);
+}
+
+int sys_ftruncate(int fd, uint64_t size)
+{
+	return (int)sys_call2(SYS_ftruncate, fd, (long)size);
+}
+
+int sys_fchmod(int fd, unsigned mode)
+{
+	return (int)sys_call2(SYS_fchmod, fd, (long)mode);
+}
+
+int sys_link_fd(int fd, int dirfd, const char *name)
+{
+	char path[32] = "/proc/self/fd/";
+	char digits[12];
+	unsigned n = 0;
+	unsigned at = sizeof("/proc/self/fd/") - 1;
+
+	if (fd < 0)
+		return -EBADF;
+	do {
+		digits[n++] = (char)('0' + fd % 10);
+		fd /= 10;
+	} while (fd > 0);
+	while (n > 0)
+		path[at++] = digits[--n];
+	path[at] = '\0';
+	return (int)sys_call5(SYS_linkat, AT_FDCWD, sys_arg(path), dirfd, sys_arg(name),
+			      AT_SYMLINK_FOLLOW);
+}
+
+int sys_renameat2(int fromfd, const char *from, int tofd, const char *to)
+{
+	return (int)sys_call5(SYS_renameat2, fromfd, sys_arg(from), tofd, sys_arg(to), 0);
+}
+
+int sys_unlinkat(int dirfd, const char *name)
+{
+	return (int)sys_call3(SYS_unlinkat, dirfd, sys_arg(name), 0);
+}
+
+int sys_has_acl(int fd)
+{
+	/* A size is asked for, so nothing is copied. */
+	long r = sys_call4(SYS_fgetxattr, fd, sys_arg("system.posix_acl_access"), 0, 0);
+
+	if (r == -ENODATA || r == -EOPNOTSUPP)
+		return 0;
+	return r < 0 ? (int)r : 1;
 }
 
 int sys_mkdirat(int dirfd, const char *name, unsigned mode)

@@ -39,6 +39,8 @@ JSON_KEYS = (
     ("The audit log", "src/audit/append.c", 2),
     ("The audit log", "src/cli/record.c", 6),
     ("check", "src/cli/check.c", 8),
+    ("tool", "src/cli/tool-list.c", 5),
+    ("tool", "src/cli/cmd-tool.c", 1),
     ("check", "src/cli/check-batch.c", 2),
     ("doctor", "src/cli/cmd-doctor.c", 9),
     ("selftest", "src/cli/cmd-selftest.c", 6),

@@ -370,6 +370,7 @@ static void follow(struct box *b, struct box_result *ret, uint64_t start)
 			break;
 		case CHILD_REPORT_NONE:
 		case CHILD_REPORT_TERMINAL:
+		case CHILD_REPORT_WORK:
 		case CHILD_REPORT_STOPPED:
 			die("report");
 		}
