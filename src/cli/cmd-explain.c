@@ -8,6 +8,7 @@
 #include "base/exitcode.h"
 #include "base/path.h"
 #include "cli/context.h"
+#include "cli/explain-request.h"
 #include "policy/connect.h"
 #include "policy/explain.h"
 
@@ -256,6 +257,27 @@ static int explain(struct cli_context *c, const struct cli_parsed *p, struct err
 	return 0;
 }
 
+static int explain_one(struct arena *a, const struct cli_parsed *p, struct err *err)
+{
+	struct facts_caller caller = { 0 };
+	const char *dir = NULL;
+
+	for (size_t i = 0; i < p->options.n; i++) {
+		int id = p->options.v[i].id;
+
+		if (id == CLI_STATE || id == CLI_JSON)
+			continue;
+		(void)err_set(err, ERR_USAGE, 0,
+			      "a request is explained by the audit log alone: with its id, give no "
+			      "other option than --state and --json");
+		return EXITCODE_FAILED;
+	}
+	if (facts_caller(a, &caller, err) != 0 ||
+	    cli_state_dir(a, &caller, cli_value(p, CLI_STATE), &dir, err) != 0)
+		return cli_rc(err);
+	return explain_request(a, dir, p->words.v[0], cli_has(p, CLI_JSON), err);
+}
+
 static int command_explain(struct arena *a, int argc, char **argv, struct err *err)
 {
 	struct cli_context c;
@@ -269,12 +291,14 @@ static int command_explain(struct arena *a, int argc, char **argv, struct err *e
 		cli_print_help(&cmd_explain);
 		return 0;
 	}
-	if (p.words.n > 0 || p.rest != NULL) {
-		(void)err_set(err, ERR_USAGE, 0,
-			      "explain takes no argument; 'agentbox check' explains one request");
+	if (p.words.n > 1 || p.rest != NULL) {
+		(void)err_set(
+			err, ERR_USAGE, 0,
+			"explain takes a profile with -p, or the id of one request; 'agentbox "
+			"check' explains what was not asked yet");
 		return EXITCODE_FAILED;
 	}
-	rc = explain(&c, &p, err);
+	rc = p.words.n == 1 ? explain_one(a, &p, err) : explain(&c, &p, err);
 	cli_context_close(&c);
 	if (fflush(stdout) != 0 && !err->set) {
 		(void)err_set(err, ERR_HOST, errno, "cannot write to standard output");
@@ -285,11 +309,12 @@ static int command_explain(struct arena *a, int argc, char **argv, struct err *e
 
 const struct cli_command cmd_explain = {
 	.name = "explain",
-	.synopsis = "-p FILE [-a ID] [-w DIR] [--json]",
-	.summary = "what an agent gets: each path, by which rule, and what backs it",
+	.synopsis = "-p FILE [-a ID] [-w DIR] [--json] | REQUEST [--state DIR] [--json]",
+	.summary = "what an agent gets and what backs it; what became of a request",
 	.options = options,
 	.n_options = ARRAY_SIZE(options),
 	.examples = "  agentbox explain -p default -w .\n"
-		    "  agentbox explain -p p.yaml -a bob --json\n",
+		    "  agentbox explain -p p.yaml -a bob --json\n"
+		    "  agentbox explain r0123456789abcdef   as run printed it, or audit show\n",
 	.run = command_explain,
 };

@@ -85,4 +85,58 @@ expect_rc 0 "hosts that a rule allows" "$AGENTBOX" explain -p "$T/named.yaml" -a
 json_is "$T/out" 'o["network"] == "named" and o["hosts"] == ["example.org:443"]' "are named"
 expect_rc 0 "as text" "$AGENTBOX" explain -p "$T/named.yaml" -a one
 like "$(cat "$T/out")" "network: by name .*: example\.org:443; but not a\.example\.org" "text: the hosts"
+# --- one request, by the log
+profile asked <<-YAML
+	sandbox:
+	  roots: [{path: "$WS", mode: rw}, {path: "$T/bin", mode: ro}]
+	permissions:
+	  agents:
+	    one:
+	      rules:
+	        - {operations: [execute], commands: ["git push *"], mode: interrupt}
+	        - {operations: [execute], commands: ["false"], mode: deny}
+	        - {operations: [execute], commands: ["*"], mode: allow}
+	        - {operations: [read, write], paths: ["/**"], mode: allow}
+	    two: {rules: []}
+YAML
+last_id() {
+	tail -n 1 "$STATE/audit.jsonl" | py -c 'import json, sys; print(json.loads(sys.stdin.read())["request_id"])'
+}
+# told STATUS COMMAND-OF-RUN... -- PATTERN...: each a line of what explain says of that run
+told() {
+	local want=$1 run=() id
+	shift
+	while [ "$1" != == ]; do
+		run+=("$1")
+		shift
+	done
+	shift
+	expect_rc "$want" "a run: ${run[*]}" ab "${run[@]}"
+	id=$(last_id)
+	expect_rc 0 "explained" "$AGENTBOX" explain --state "$STATE" "$id"
+	cp "$T/out" "$T/told"
+	while [ $# -gt 0 ]; do
+		like $'\n'"$(cat "$T/told")"$'\n' $'\n'"$1"$'\n' "says: $1"
+		shift
+	done
+	"$AGENTBOX" explain --state "$STATE" "${id:0:16}" --json >"$T/j"
+}
+told 3 -a one -c 'exit 3' == "request: r[0-9a-f]{32}" "reached policy: yes" "decision: allow .*" "rule: .*asked\.yaml:9" \
+	"started: /.*" "exit code: 3" "layer: none"
+json_is "$T/j" 'o["layer"] == "none" and o["outcome"]["exit_code"] == 3 and o["start"] and o["reached_policy"]' "as JSON"
+told 120 -a one -- false == "decision: deny \(acl_deny: .*" "rule: .*asked\.yaml:8" "started: no" "layer: policy" "to change: the rule .*"
+json_is "$T/j" 'o["layer"] == "policy" and o["start"] is None and o["decision"]["code"] == "acl_deny"' "as JSON"
+told 120 -a two --on-behalf-of one -- true == "agent: two, on behalf of one" "rule: none" "layer: policy"
+told 120 -a three -- true == "agent: three" "decision: deny \(identity: .*" "layer: identity" "to change: give one of .*"
+told 122 -a one -- git push origin == "asked for: run_command git push origin" "rule: .*asked\.yaml:7" "layer: policy"
+told 121 -a one --workdir "$T/home" -- true == "reached policy: yes" "started: no" "layer: (sandbox|host)" "to change: .*"
+told 124 -a one --timeout 100ms -- sleep 120 == "limit: timeout" "layer: sandbox" "to change: sandbox\.limits.*"
+told 0 -a one -- echo $'\e[31m\nlayer: forged' == "layer: none" 'asked for: .*\\x1b.*\\x0alayer: forged.*'
+unlike "$(cat "$T/told")" $'\e' "nothing that a terminal obeys"
+expect_rc 125 "a request that is not in the log" "$AGENTBOX" explain --state "$STATE" r0123456789
+like "$(cat "$T/err")" "knows no request 'r0123456789'" "is said"
+id=$(last_id)
+expect_rc 125 "too little of an id" "$AGENTBOX" explain --state "$STATE" "${id:0:7}"
+expect_rc 125 "an id and a profile" "$AGENTBOX" explain --state "$STATE" "$id" -p "$P"
+expect_rc 125 "no log" "$AGENTBOX" explain --state "$T/none" "$id"
 done_testing
