@@ -167,7 +167,7 @@ static const struct row {
 	  .holds = nested,
 	  .text = "this is the inside of another agentbox sandbox, which allows no further one",
 	  .remedy = "run the command without a second agentbox, or have the outer profile allow it "
-		    "(nested_sandboxes: true)" },
+		    "(nested_sandboxes: true, with syscalls: {allow: [setid_bits]})" },
 	{ .name = "kernel",
 	  .places = AT_ANY,
 	  .errnos = ON_ENOSYS | ON_EINVAL,

@@ -49,6 +49,21 @@ if command -v bwrap >/dev/null; then
 else
 	note "no bwrap on this machine"
 fi
+# agentbox in itself: with the calls that it needs, as deep as one likes; else it says what is missing
+cp "$AGENTBOX" "$T/bin/agentbox"
+cat >"$T/bin/deeper.sh" <<'SH'
+[ "$2" -gt 0 ] || { echo "depth reached"; exit 0; }
+printf 'sandbox: {nested_sandboxes: true, syscalls: {allow: [setid_bits]}, roots: [{path: "%s", mode: ro}]}\npermissions: {agents: {me: allow}}\n' \
+	"${0%/*}" >"$HOME/p.yaml"
+exec "$1" run --state "$HOME/s" -p "$HOME/p.yaml" -- sh "$0" "$1" $(($2 - 1))
+SH
+expect_rc 125 "agentbox inside, without openat2" ab -- sh "$T/bin/deeper.sh" "$T/bin/agentbox" 1
+like "$(cat "$T/err")" 'nested_sandboxes: true, with syscalls: \{allow: \[setid_bits\]\}' "says what it needs"
+base_profile $'nested_sandboxes: true\nsyscalls: {allow: [setid_bits]}'
+expect_out "depth reached" "agentbox inside of itself, three deep" \
+	ab -- sh "$T/bin/deeper.sh" "$T/bin/agentbox" 3
+base_profile "nested_sandboxes: true"
+rm -f "$T/bin/agentbox" "$T/bin/deeper.sh"
 echo s >"$WS/.env"
 expect_rc 0 "masks hold for the owner of a namespace inside" ab -- unshare -Urm sh -c \
 	"! grep -q s $WS/.env; umount $WS/.env 2>/dev/null; ! grep -q s $WS/.env"
