@@ -165,6 +165,23 @@ expect_out "$WS" "else the first root" sh -c "cd / && exec $AGENTBOX run --state
 is "$(ab -- "$PROBE" umask)" "ok 0022" "the umask is 022"
 is "$(umask 077 && ab -- "$PROBE" umask)" "ok 0022" "whatever the caller's"
 like "$(ab -- "$PROBE" rlimit 4)" '^ok 1 1$' "no core files"
+cat >"$T/bin/core.py" <<'PY'
+import os, resource, signal
+hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+pid = os.fork()
+if pid == 0:
+    os.kill(os.getpid(), signal.SIGSEGV)
+print("dumped" if os.WCOREDUMP(os.waitpid(pid, 0)[1]) else "none")
+PY
+if [ "$(ulimit -Hc 2>/dev/null)" != 0 ] && [ "$(py "$T/bin/core.py")" = dumped ]; then
+	pass "outside: a crash leaves a core (control)"
+else
+	note "this host takes no cores"
+fi
+rm -f "$WS"/core*
+expect_out none "a crash leaves none, whatever limit the program asks for" ab -- "$PYTHON" -I "$T/bin/core.py"
+is "$(compgen -G "$WS/core*")" "" "and no file"
 expect_rc 0 "a full scratch is an error of the writer" ab -- sh -c \
 	'dd if=/dev/zero of=/tmp/b bs=1M count=2048 2>&1 | grep -q "No space"'
 expect_rc 1 "nothing of it is there in the next run" ab -- test -e /tmp/b

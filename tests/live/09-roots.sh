@@ -3,6 +3,15 @@
 # Roots: what the agent may do there, where they may lie, how they may be named.
 # R048, R049, R053, R059, R070, R073; P30, P31, P32, P47.
 . "$(dirname "$0")/lib.sh" || exit 1
+live_setup() { # once, as the suite's own user: a directory of root's that others may only search
+	local c
+	mkdir -p "$LIVE/passage"
+	for c in root user nested; do
+		mkdir "$LIVE/passage/$c"
+		[ "$EUID" != 0 ] || chown "$LIVE_UID:$LIVE_UID" "$LIVE/passage/$c"
+	done
+	chmod 711 "$LIVE/passage"
+}
 as_callers
 
 # --- by agent
@@ -70,6 +79,22 @@ permissions: {agents: {me: allow}}
 YAML
 inside EROFS "whatever the order in the file" write "$WS/in/o2" x
 inside Y "as before (control)" write "$WS/in/deep/o2" x
+
+# Six orders of three roots in each other are one (P39).
+mkdir -p "$T/c/w/s"
+three=("{path: \"$T/c\", mode: ro}" "{path: \"$T/c/w\", mode: rw}" "{path: \"$T/c/w/s\", mode: ro}")
+for order in "0 1 2" "0 2 1" "1 0 2" "1 2 0" "2 0 1" "2 1 0"; do
+	read -r a b c <<<"$order"
+	profile order <<-YAML
+		sandbox: {roots: [${three[a]}, ${three[b]}, ${three[c]}, {path: "$T/bin", mode: ro}]}
+		permissions: {agents: {me: allow}}
+	YAML
+	expect_out "ro rw ro" "three roots in each other, in the order $order" ab -- sh -c \
+		'for d; do if touch "$d/x" 2>/dev/null; then echo rw; else echo ro; fi; done | paste -sd" "' sh \
+		"$T/c" "$T/c/w" "$T/c/w/s"
+done
+is "$(cd "$T/c" && find . -type f)" ./w/x "and so is what landed"
+rm -rf "$T/c"
 
 # --- nested two levels deep and more: the directories between are held too
 mkdir -p "$WS/vendor/x/lib" "$WS/other/x"
@@ -169,6 +194,18 @@ YAML
 	inside Y "a root by a path that is ${l}" write "$T/links/$l/by-$l" x
 	check "lands in the one directory" test -f "$T/links/real/by-$l"
 done
+# Started by either name of the directory (P45).
+mkdir "$T/links/real/ws"
+ln -s "$T/links/real" "$T/links/alias"
+profile spelt <<YAML
+sandbox: {roots: [{path: "$T/links/alias/ws", mode: rw}, {path: "$T/bin", mode: ro}]}
+permissions: {agents: {me: allow}}
+YAML
+for l in alias real; do
+	expect_out "$T/links/alias/ws" "started in $l/ws: in the root, as the profile spells it" \
+		sh -c "cd $T/links/$l/ws && exec $AGENTBOX run --state $STATE -p $P -- sh -c 'touch by-$l && pwd'"
+	check "and it lands" test -f "$T/links/real/ws/by-$l"
+done
 profile dang <<YAML
 sandbox: {roots: [{path: "$T/links/dang", mode: rw}, {path: "$T/bin", mode: ro}]}
 permissions: {agents: {me: allow}}
@@ -230,6 +267,14 @@ inside Y "a root below a 0711 directory" write "$T/p/ws/a" x
 chmod 100 "$T/p"
 inside Y "below a 0100 directory" write "$T/p/ws/b" x
 chmod 700 "$T/p"
+
+profile passage <<YAML
+sandbox: {roots: [{path: "$LIVE/passage/$CALLER", mode: rw}, {path: "$T/bin", mode: ro}]}
+permissions: {agents: {me: allow}}
+YAML
+[ "$CALLER" = root ] || [ -O "$LIVE/passage" ] || check_not "a directory of somebody else's is not listed (control)" ls "$LIVE/passage"
+inside Y "a root below it" write "$LIVE/passage/$CALLER/a" x
+check "lands" test -f "$LIVE/passage/$CALLER/a"
 
 # --- refused roots, whatever their spelling
 for r in / /etc /usr /var /run /proc /sys /dev /boot /root /home "$HOME" "$T" /etc/../etc "$T/links/etc" ; do

@@ -50,6 +50,11 @@ is "$(ab -- ls -A /run)" lock "nothing of /run"
 inside ENOENT "WSL's sockets" exists /run/WSL
 is "$(WSL_INTEROP=/run/WSL/1_interop ab -- sh -c 'echo "${WSL_INTEROP-unset}"')" unset "nor their name"
 inside EROFS "writing to the base" write /etc/agentbox-test x
+# Whatever can be written inside is a root's, the scratch's, or the kernel's own (P69).
+echo x >"$WS/mine"
+is "$(ab -- find / \( -path /proc -o -path /dev \) -prune -o -type f -writable -print 2>/dev/null)" "$WS/mine" \
+	"the files that can be written are those of the root"
+rm -f "$WS/mine"
 outside Y "writing in the root (control)" write "$WS/x" x
 
 # --- what programs do with their surroundings
@@ -250,26 +255,29 @@ inside N "masks: a row in a closed directory" read /etc/davfs2/secrets
 inside Y "masks: beside them" read /etc/neighbour
 chmod 755 "$R/etc/davfs2"
 
-# --- links into a store, as on NixOS
-X=$T/nix
-S=/nix/store/abc-system
-mkdir -p "$X$S" "$X/nix/store/abc-sh/bin" "$X/bin" "$X/run" "$X/etc"
-cp -r "$R/lib" "$R/lib64" "$X/nix/store/abc-sh/"
-cp "$R/bin/"* "$X/nix/store/abc-sh/bin/"
-ln -s /nix/store/abc-sh/bin "$X$S/sw-bin"
-mkdir "$X$S/sw" && ln -s /nix/store/abc-sh/bin "$X$S/sw/bin"
-ln -s $S/sw/bin/sh "$X/bin/sh"
-ln -s $S "$X/run/current-system"
-ln -s /nix/store/abc-sh/lib "$X/lib"
-ln -s /nix/store/abc-sh/lib64 "$X/lib64"
-mkdir "$X/nix/store/abc-etc" && echo static >"$X/nix/store/abc-etc/thing"
-ln -s /nix/store/abc-etc "$X/etc/static" && ln -s /etc/static/thing "$X/etc/thing"
-ln -s /var/lib/secret "$X/run/opengl-driver"
-with_base "{path: \"$X\"}"
-expect_rc 0 "store: /bin/sh" ab -- /bin/sh -c true
-expect_rc 0 "store: through /run/current-system" ab -- /run/current-system/sw/bin/sh -c true
-PATH=/run/current-system/sw/bin:$PATH expect_out static "store: PATH keeps it, /etc/static" ab -- cat /etc/thing
-is "$(PATH=/run/current-system/sw/bin:$PATH ab -- ls /run)" $'current-system\nlock' "store: only links into it"
+# --- links into a store, as on NixOS and Guix
+for store in /nix /gnu; do
+	X=$T/store$store
+	S=$store/store/abc-system
+	mkdir -p "$X$S" "$X$store/store/abc-sh/bin" "$X/bin" "$X/run" "$X/etc"
+	cp -r "$R/lib" "$R/lib64" "$X$store/store/abc-sh/"
+	cp "$R/bin/"* "$X$store/store/abc-sh/bin/"
+	ln -s $store/store/abc-sh/bin "$X$S/sw-bin"
+	mkdir "$X$S/sw" && ln -s $store/store/abc-sh/bin "$X$S/sw/bin"
+	ln -s $S/sw/bin/sh "$X/bin/sh"
+	ln -s $S "$X/run/current-system"
+	ln -s $store/store/abc-sh/lib "$X/lib"
+	ln -s $store/store/abc-sh/lib64 "$X/lib64"
+	mkdir "$X$store/store/abc-etc" && echo static >"$X$store/store/abc-etc/thing"
+	ln -s $store/store/abc-etc "$X/etc/static" && ln -s /etc/static/thing "$X/etc/thing"
+	ln -s /var/lib/secret "$X/run/opengl-driver"
+	with_base "{path: \"$X\"}"
+	expect_rc 0 "store $store: /bin/sh" ab -- /bin/sh -c true
+	expect_rc 0 "store $store: through /run/current-system" ab -- /run/current-system/sw/bin/sh -c true
+	PATH=/run/current-system/sw/bin:$PATH expect_out static "store $store: PATH keeps it, /etc/static" ab -- cat /etc/thing
+	is "$(PATH=/run/current-system/sw/bin:$PATH ab -- ls /run)" $'current-system\nlock' "store $store: only links into it"
+	inside EROFS "store $store: it is read-only" write "$S/x" x
+done
 
 # --- an interpreter that is not there
 py - "$R/bin/cat" "$R/bin/lost" <<'PY'

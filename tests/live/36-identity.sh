@@ -54,6 +54,34 @@ expect_rc 125 "a number that is none too" ab -- true
 base_profile "user: caller"
 expect_out "$([ "$EUID" = 0 ] && echo 1000 || echo "$EUID")" "user: caller" ab -- id -u
 
+expect_rc 0 "the workspace is the caller's own inside" ab -- sh -c 'test "$(stat -c %u:%g .)" = "$(id -u):$(id -g)"'
+probe_yn N "which a directory of root's is not (control)" ab -- sh -c '[ "$(stat -c %u /)" != 0 ] && [ "$(stat -c %u /usr)" = "$(id -u)" ] && echo ok || echo EPERM'
+
+# --- supplementary groups: the rights stay, the names do not (P58)
+if [ "$CALLER" = root ]; then
+	gid=31300
+	mkdir "$T/shared" "$T/member"
+	chown "0:$gid" "$T/shared"
+	chmod 2770 "$T/shared"
+	chown "$LIVE_UID" "$T/member"
+	profile shared <<-YAML
+		sandbox: {roots: [{path: "$T/shared", mode: rw}, {path: "$T/bin", mode: ro}]}
+		permissions: {agents: {me: allow}}
+	YAML
+	member() { # GROUPS SCRIPT
+		setpriv --reuid "$LIVE_UID" --regid "$LIVE_UID" "$1" "$AGENTBOX" run --state "$T/member/state" \
+			-p "$P" -- sh -c "cd $T/shared && $2"
+	}
+	expect_rc 0 "a member writes in the directory of its group" member "--groups=$gid" 'echo x >f'
+	is "$(stat -c %u:%g "$T/shared/f")" "$LIVE_UID:$gid" "what it makes there has that group"
+	expect_out 65534 "whose number is nobody's inside" member "--groups=$gid" 'stat -c %g f'
+	expect_rc 1 "and cannot be given to another file" member "--groups=$gid" "chgrp $gid f"
+	like "$(cat "$T/err")" 'Invalid argument' "for which the kernel says EINVAL"
+	expect_rc '1|2|125' "who is no member cannot" member --clear-groups 'echo x >g'
+	check_not "and has not" test -e "$T/shared/g"
+	base_profile
+fi
+
 # --- tar and chown
 mkdir tree && echo x >tree/f
 tar -cf own.tar --owner=0 --group=0 tree
@@ -119,6 +147,37 @@ if [ "$CALLER" = root ]; then
 	json_is "$T/out" 'o["mechanisms"]["identity"] == "root" and o["output"] == "1000\n"' \
 		"and says what it is"
 	like "$(cat "$T/err")" "kernel uid 0 without capabilities" "on stderr as well"
+	# The same where the workspace lies on a file system that cannot map ids.
+	mkdir "$T/layers"
+	if [ "$LIVE_IS_PRIVATE" = 1 ] && mount -t tmpfs tmpfs "$T/layers" &&
+		mkdir "$T/layers/low" "$T/layers/up" "$T/layers/work" "$T/layers/ws" &&
+		mount -t overlay -o "lowerdir=$T/layers/low,upperdir=$T/layers/up,workdir=$T/layers/work" \
+			overlay "$T/layers/ws" 2>"$T/err"; then
+		layers() { # MORE LINES OF THE SANDBOX BLOCK
+			profile layers <<-YAML
+				sandbox:
+				  roots: [{path: "$T/layers/ws", mode: rw}, {path: "$T/bin", mode: ro}]
+				${1:+  $1}
+				permissions: {agents: {me: allow}}
+			YAML
+		}
+		layers
+		expect_rc 0 "a workspace on overlayfs" ab --json -- sh -c "id -u; cat /etc/shadow; echo x >$T/layers/ws/f"
+		json_is "$T/out" 'o["mechanisms"]["identity"] == "root" and o["output"].startswith("1000\n") and "Permission denied" in o["output"]' \
+			"is worked in as kernel uid 0 without capabilities, and the result says so"
+		like "$(cat "$T/err")" "kernel uid 0 without capabilities: .*overlayfs" "with the reason on stderr"
+		inside Y "it writes there" write "$T/layers/ws/g" x
+		inside N "and in no sysctl" sysctl /proc/sys/kernel/core_pattern
+		inside N "nor in the base" write /etc/f x
+		inside N "nor mounts" mount-tmpfs /tmp
+		layers 'require: [unprivileged_identity]'
+		expect_rc 125 "unless the profile requires another" ab -- touch "$T/layers/ws/ran"
+		check_not "and nothing ran" test -e "$T/layers/ws/ran"
+		umount "$T/layers/ws" "$T/layers"
+	else
+		note "no overlayfs can be mounted here"
+	fi
+	base_profile
 fi
 no_sandbox_left "no process of a sandbox is left"
 done_testing

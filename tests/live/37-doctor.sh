@@ -112,6 +112,16 @@ if [ "$CALLER" = root ]; then
 	refused "root without capabilities" 'no capabilities' setpriv --bounding-set=-all --inh-caps=-all
 fi
 
+# --- what needs nothing of the host but the kernel: no PATH, no variable, another sandbox around
+expect_rc 0 "without any environment" env -i "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c true
+expect_rc 0 "with an empty PATH" env -i PATH= "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c true
+if command -v bwrap >/dev/null && bwrap --unshare-user --dev-bind / / true 2>/dev/null; then
+	expect_out in "inside a user namespace of bwrap's" bwrap --unshare-user --dev-bind / / \
+		"$AGENTBOX" run --state "$STATE" -p "$P" -- echo in
+else
+	note "no bwrap here"
+fi
+
 # --- inside agentbox itself
 cp "$AGENTBOX" "$T/bin/agentbox"
 cat >"$WS/inner.sh" <<-'SH'

@@ -92,6 +92,11 @@ ab --json -- sh -c 'echo x >none' >"$T/out" 2>"$T/err"
 json_is "$T/out" '[(v["code"], v["protect"]) for v in o["violations"]] == [("appeared", "freeze")]' "or told"
 check "and stays" test -s "$WS/none"
 rm -f "$WS/none"
+rules "{operations: [write], paths: ['$WS/no/such/name'], mode: deny, absent: report}"
+expect_rc 0 "a name below what is not there either (P38)" ab --json -- sh -c 'mkdir -p no/such && echo x >no/such/name'
+json_is "$T/out" '[v["code"] for v in o["violations"]] == ["appeared"]' \
+	"is told when it comes"
+rm -rf "$WS/no"
 rules "{operations: [read, write], paths: ['$WS/secret'], mode: deny, strict: true}"
 expect_rc 125 "strict: a file in a writable root" ab -- true
 rules "{operations: [read, write], paths: ['$WS/a/**'], mode: deny, strict: true}"

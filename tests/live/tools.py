@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 # What CI installs: there, one of these that is missing is a failure and no skip.
 MUST_BE_THERE = set(
-    "bash sh sort tar make gcc git python3 perl sqlite3 strace gdb tmux script zsh setsid".split()
+    "bash sh sort tar make gcc clang git python3 perl sqlite3 strace gdb tmux script zsh setsid node".split()
 )
 TIMEOUT_S = 300
 
