@@ -302,9 +302,10 @@ static int run_prepared(struct arena *a, struct run_args *args, struct prepared 
 			struct outcome *out, struct err *err)
 {
 	struct violations violations = { .arena = a, .prepared = prep, .quiet = args->quiet };
-	struct run_attachment roots, audit, protect, relay;
-	const struct run_attachment *const attachments[] = { &roots, &audit, &protect, &relay };
-	size_t n_attachments = 3;
+	struct run_attachment relay_end, roots, audit, protect, relay;
+	const struct run_attachment *const attachments[] = { &relay_end, &roots, &audit, &protect,
+							     &relay };
+	bool named;
 	struct run_options opt = {
 		.stdin_mode = args->stdin_mode,
 		.terminal = args->terminal,
@@ -321,9 +322,9 @@ static int run_prepared(struct arena *a, struct run_args *args, struct prepared 
 	prepare_attachment(prep, &roots);
 	record_attachment(&prep->record, &audit);
 	violations_attachment(&violations, &protect);
-	if (network_attach(&args->network, prep, &prep->record, &relay))
-		n_attachments++;
-	if (run_plan(prep->plan, &opt, attachments, n_attachments, out, err) != 0) {
+	named = network_attach(&args->network, prep, &prep->record, &relay, &relay_end);
+	if (run_plan(prep->plan, &opt, named ? attachments : attachments + 1,
+		     ARRAY_SIZE(attachments) - (named ? 0 : 2), out, err) != 0) {
 		record_failure(&prep->record, err);
 		return cli_rc(err);
 	}

@@ -128,8 +128,8 @@ static int attack(struct selftest *s, unsigned linger_ms, bool in_room, struct o
 		.cgroup = &prep.cgroup,
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};
-	struct run_attachment relay;
-	const struct run_attachment *const attached = &relay;
+	struct run_attachment relay, relay_end;
+	const struct run_attachment *const attached[] = { &relay_end, &relay };
 	struct network network;
 	int rc = prepare(s, linger_ms, in_room, &prep, err);
 
@@ -146,8 +146,9 @@ static int attack(struct selftest *s, unsigned linger_ms, bool in_room, struct o
 		};
 		if (s->mechanisms == NULL)
 			s->mechanisms = result_mechanisms(prep.plan);
-		rc = run_plan(prep.plan, &opt, &attached,
-			      network_attach(&network, &prep, NULL, &relay) ? 1 : 0, out, err);
+		rc = run_plan(prep.plan, &opt, attached,
+			      network_attach(&network, &prep, NULL, &relay, &relay_end) ? 2 : 0,
+			      out, err);
 	}
 	if (rc == 0 && !out->started) {
 		*err = out->err;

@@ -163,16 +163,17 @@ static int check_sandbox(struct doctor *d, const struct prepare_input *in, struc
 					 .caller_stdio = { 0, 1, 2 } };
 	struct err why = { 0 };
 	struct outcome o = { 0 };
-	struct run_attachment relay;
-	const struct run_attachment *const attached = &relay;
+	struct run_attachment relay, relay_end;
+	const struct run_attachment *const attached[] = { &relay_end, &relay };
 	struct network network;
 
 	if (prepare_probe(d->arena, in, &d->prep, &why) != 0) {
 		check_message(d, "host", &why, NULL);
 		return 0;
 	}
-	if (run_plan(d->prep.plan, &opt, &attached,
-		     network_attach(&network, &d->prep, NULL, &relay) ? 1 : 0, &o, err) != 0)
+	if (run_plan(d->prep.plan, &opt, attached,
+		     network_attach(&network, &d->prep, NULL, &relay, &relay_end) ? 2 : 0, &o,
+		     err) != 0)
 		return -1;
 	check_building(d, &o);
 	d->sandbox_ready = o.status != OUTCOME_FAILED;

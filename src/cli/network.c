@@ -145,7 +145,7 @@ static uint32_t fixed_id(const struct plan *plan)
 }
 
 bool network_attach(struct network *n, struct prepared *p, struct record *record,
-		    struct run_attachment *ret)
+		    struct run_attachment *ret, struct run_attachment *ret_end)
 {
 	const struct cli_context *c = &p->context;
 	const struct profile_named *named = &c->profile->sandbox.named;
@@ -172,7 +172,7 @@ bool network_attach(struct network *n, struct prepared *p, struct record *record
 		.report = take_report,
 		.ctx = n,
 	};
-	relay_attach(&n->relay, ret);
+	relay_attach(&n->relay, ret, ret_end);
 	return true;
 }
 

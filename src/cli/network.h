@@ -24,9 +24,9 @@ struct network {
 };
 
 /* network_attach() - for the plan of @p. @record: where it is written, or NULL. False: the plan has
- * no such network, and *ret is not set. *ret points into @n. */
+ * no such network, and neither is set. Both point into @n; *ret_end goes in front of all others. */
 bool network_attach(struct network *n, struct prepared *p, struct record *record,
-		    struct run_attachment *ret);
+		    struct run_attachment *ret, struct run_attachment *ret_end);
 /* network_say() - one line for each kind of denial. */
 void network_say(const struct network *n);
 /* network_denials() - the same for the result; new reference. */

@@ -18,9 +18,10 @@
 #include "relay/listen.h"
 
 /* Bounds of waits that nothing in the sandbox can lengthen. */
-#define READY_MS 10000
-#define END_MS   3000
-#define KILL_MS  1000
+#define READY_MS    10000
+#define EARLY_PORTS 128
+#define END_MS      3000
+#define KILL_MS     1000
 /* Of reports: so many at once, for one more, and of one turn. */
 #define REPORTS_AT_ONCE 4096
 #define REPORTS_MS      5
@@ -131,6 +132,13 @@ static int spawn(struct relay_attach *r, const int fds[3])
 	return -e;
 }
 
+/* It takes as long to be there as the sandbox does: it is started when that is under way. What the
+ * child hands over meanwhile is in a socket, which holds so much and no more. */
+static bool start_early(const struct relay_attach *r)
+{
+	return r->plan->net.n_ports > EARLY_PORTS;
+}
+
 static int pair_make(int *ret_ours, int *ret_theirs)
 {
 	int pair[2];
@@ -144,12 +152,30 @@ static int pair_make(int *ret_ours, int *ret_theirs)
 
 static int start(struct relay_attach *r, struct err *err)
 {
-	FD_AUTO config = -1;
-	FD_AUTO theirs = -1;
-	int fds[3];
+	const int fds[3] = { r->theirs, r->handoff[1], r->config };
+	int e = spawn(r, fds);
+
+	if (e < 0)
+		return err_set(err, ERR_HOST, -e, "cannot start the network relay");
+	fd_close(&r->theirs);
+	fd_close(&r->handoff[1]);
+	fd_close(&r->config);
+	return 0;
+}
+
+static void close_all(struct relay_attach *r)
+{
+	fd_close(&r->handoff[0]);
+	fd_close(&r->handoff[1]);
+	fd_close(&r->theirs);
+	fd_close(&r->config);
+}
+
+static int prepare(struct relay_attach *r, struct err *err)
+{
 	int e;
 
-	e = pair_make(&r->fd, &theirs);
+	e = pair_make(&r->fd, &r->theirs);
 	if (e == 0)
 		e = pair_make(&r->handoff[0], &r->handoff[1]);
 	if (e < 0)
@@ -157,35 +183,28 @@ static int start(struct relay_attach *r, struct err *err)
 	/* They come out at the relay as the first packet. */
 	if (listen_published(r->publish, r->n_publish, r->handoff[0], err) != 0)
 		return -1;
-	config = config_make(r, err);
-	if (config < 0)
+	r->config = config_make(r, err);
+	if (r->config < 0)
 		return -1;
-	e = move_up(&theirs);
+	e = move_up(&r->theirs);
 	if (e == 0)
 		e = move_up(&r->handoff[1]);
 	if (e == 0)
-		e = move_up(&config);
-	fds[0] = theirs;
-	fds[1] = r->handoff[1];
-	fds[2] = config;
-	if (e == 0)
-		e = spawn(r, fds);
+		e = move_up(&r->config);
 	if (e < 0)
 		return err_set(err, ERR_HOST, -e, "cannot start the network relay");
-	fd_close(&r->handoff[1]);
 	r->plan->net.handoff = r->handoff[0];
-	return 0;
+	return start_early(r) ? start(r, err) : 0;
 }
 
 static int hook_prepare(void *ctx, struct err *err)
 {
 	struct relay_attach *r = ctx;
 
-	if (start(r, err) == 0)
+	if (prepare(r, err) == 0)
 		return 0;
+	close_all(r);
 	fd_close(&r->fd);
-	fd_close(&r->handoff[0]);
-	fd_close(&r->handoff[1]);
 	return -1;
 }
 
@@ -269,6 +288,8 @@ static int hook_after_clone(void *ctx, const struct run_child *child, struct err
 	struct relay_attach *r = ctx;
 	uint64_t until = now_ms() + READY_MS;
 
+	if (r->pid == 0 && start(r, err) != 0)
+		return -1;
 	/* Only the child's copy is left: its death is the end of what the relay waits for. */
 	fd_close(&r->handoff[0]);
 	while (r->fd >= 0 && !r->ready) {
@@ -299,9 +320,9 @@ static int hook_after_clone(void *ctx, const struct run_child *child, struct err
 static bool reap(struct relay_attach *r, int wait_ms)
 {
 	uint64_t until = now_ms() + (uint64_t)wait_ms;
+	struct timespec nap = { .tv_nsec = 50000 };
 
 	for (;;) {
-		const struct timespec nap = { .tv_nsec = 1000000 };
 		pid_t got = waitpid(r->pid, NULL, WNOHANG);
 
 		if (got == r->pid || (got < 0 && errno != EINTR)) {
@@ -311,6 +332,8 @@ static bool reap(struct relay_attach *r, int wait_ms)
 		if (now_ms() >= until)
 			return false;
 		(void)nanosleep(&nap, NULL);
+		if (nap.tv_nsec < 1000000)
+			nap.tv_nsec *= 2;
 	}
 }
 
@@ -328,8 +351,7 @@ static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 	int ret = 0;
 
 	(void)o;
-	fd_close(&r->handoff[0]);
-	fd_close(&r->handoff[1]);
+	close_all(r);
 	if (r->fd >= 0)
 		(void)shutdown(r->fd, SHUT_WR);
 	while (r->fd >= 0 && ret == 0) {
@@ -341,18 +363,31 @@ static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 		ret = take_reports(r, err);
 	}
 	fd_close(&r->fd);
+	return ret == 0 ? report_dropped(r, err) : ret;
+}
+
+/* Both processes: the resolver ends after the relay, and has collected it. */
+static int hook_end(void *ctx, const struct outcome *o, struct err *err)
+{
+	struct relay_attach *r = ctx;
+
+	(void)o;
+	(void)err;
 	if (r->pid > 0 && !reap(r, KILL_MS)) {
 		(void)kill(r->pid, SIGKILL);
 		(void)reap(r, KILL_MS);
 	}
-	return ret == 0 ? report_dropped(r, err) : ret;
+	return 0;
 }
 
-void relay_attach(struct relay_attach *r, struct run_attachment *ret)
+void relay_attach(struct relay_attach *r, struct run_attachment *ret,
+		  struct run_attachment *ret_end)
 {
 	r->fd = -1;
 	r->handoff[0] = -1;
 	r->handoff[1] = -1;
+	r->theirs = -1;
+	r->config = -1;
 	r->pid = 0;
 	*ret = (struct run_attachment){ .name = "network",
 					.ctx = r,
@@ -361,4 +396,5 @@ void relay_attach(struct relay_attach *r, struct run_attachment *ret)
 					.event = hook_event,
 					.event_fd = &r->fd,
 					.finish = hook_finish };
+	*ret_end = (struct run_attachment){ .name = "network's end", .ctx = r, .finish = hook_end };
 }

@@ -27,6 +27,8 @@ struct relay_attach {
 	/* Its own. */
 	int fd;         /* reports; -1 when the relay is gone */
 	int handoff[2]; /* ours for the child, the relay's */
+	int theirs;     /* the other end of fd, until the relay is started */
+	int config;     /* the same */
 	pid_t pid;      /* of the resolver, whose child the relay is; 0: none */
 	bool ready;
 	bool lost;       /* ended before the run did */
@@ -36,5 +38,8 @@ struct relay_attach {
 	enum plan_net_topology topology;
 };
 
-/* relay_attach() - @ret points into @r, whose first part is filled in. */
-void relay_attach(struct relay_attach *r, struct run_attachment *ret);
+/* relay_attach() - both point into @r, whose first part is filled in. @ret goes behind what it
+ * reports to. @ret_end comes first, so that it finishes last: it collects processes that end
+ * while the others finish. */
+void relay_attach(struct relay_attach *r, struct run_attachment *ret,
+		  struct run_attachment *ret_end);

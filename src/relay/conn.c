@@ -298,7 +298,9 @@ void conn_accept(struct relay *r, int listener, uint16_t inside)
 				relay_rest(r);
 			return;
 		}
-		r->first_free = c->next_free;
+		r->first_free = c->next_free == 0 ? i + 1 : c->next_free - 1;
+		if (r->n_used <= i)
+			r->n_used = i + 1;
 		r->n_conns++;
 		*c = (struct conn){ .fd = { -1, -1 }, .start_ms = r->now_ms };
 		c->fd[side] = fd;
@@ -331,7 +333,7 @@ void conn_reap(struct relay *r)
 			continue;
 		}
 		r->conns[i].state = CONN_FREE;
-		r->conns[i].next_free = r->first_free;
+		r->conns[i].next_free = r->first_free + 1;
 		r->first_free = i;
 		r->n_conns--;
 	}
@@ -345,7 +347,7 @@ bool conn_finish(struct relay *r, bool late)
 	bool left = false;
 
 	conn_arm(r, false);
-	for (uint32_t i = 0; i < r->max_conns; i++) {
+	for (uint32_t i = 0; i < r->n_used; i++) {
 		struct conn *c = &r->conns[i];
 
 		switch (c->state) {

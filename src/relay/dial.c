@@ -241,7 +241,7 @@ void dial_start(struct relay *r, uint32_t i)
 static void deliver(struct relay *r, struct name *name, const struct relay_addresses *got)
 {
 	name->asking = false;
-	for (uint32_t i = 0; i < r->max_conns; i++) {
+	for (uint32_t i = 0; i < r->n_used; i++) {
 		struct conn *c = &r->conns[i];
 
 		if (c->state != CONN_RESOLVE || c->name != name)

@@ -91,8 +91,8 @@ struct conn {
 	uint64_t start_ms;
 	uint64_t deadline_ms; /* of the state; 0: none */
 	uint64_t stagger_ms;  /* CONNECT: when to dial the next address too */
-	uint32_t next_free;
-	bool queued; /* in `again` */
+	uint32_t next_free;   /* its place + 1; 0: the place behind this one */
+	bool queued;          /* in `again` */
 	/* Came from outside to a published port. Its socket inside is still the client's side: what
 	 * it sends is what goes out. */
 	bool published;
@@ -148,10 +148,11 @@ struct relay {
 
 	struct conn *conns; /* owned; max_conns */
 	uint32_t max_conns, n_conns;
-	uint32_t first_free;
-	uint32_t n_blocked; /* halves with a buf */
-	uint32_t n_extra;   /* attempts beyond the first of each connection */
-	uint32_t *again;    /* owned; places of conns; room for each twice */
+	uint32_t first_free; /* max_conns: none */
+	uint32_t n_used;     /* places that were ever taken; the others are not touched */
+	uint32_t n_blocked;  /* halves with a buf */
+	uint32_t n_extra;    /* attempts beyond the first of each connection */
+	uint32_t *again;     /* owned; places of conns; room for each twice */
 	uint32_t n_again;
 	uint32_t *dead; /* owned; the same */
 	uint32_t n_dead;

@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/exitcode.h"
 #include "base/fd.h"
@@ -85,6 +86,8 @@ static uint32_t raise_nofile(const struct relay_config *c, uint32_t *ret_fds)
 struct start {
 	const struct relay_config *config;
 	int ours, theirs; /* of the pair between resolver and relay */
+	pid_t relay;
+	pid_t dialer_pid; /* 0: none */
 	int dialer;       /* the relay's end of the pair with it, or -1 */
 };
 
@@ -116,8 +119,6 @@ static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 	r->again = heap_alloc((size_t)max_conns * 2, sizeof(*r->again));
 	r->dead = heap_alloc(max_conns, sizeof(*r->dead));
 	r->chunk = heap_alloc(RELAY_CHUNK, 1);
-	for (uint32_t i = 0; i < max_conns; i++)
-		r->conns[i].next_free = i + 1;
 	for (uint32_t i = 0; i < DNS_CONNS; i++)
 		r->dns[i].fd = -1;
 	r->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -163,6 +164,7 @@ static int relay_clone(struct start *s)
 	args.stack = (uint64_t)(uintptr_t)stack;
 	pid = sys_clone_fn(&args, relay_process, s);
 	(void)munmap(stack, STACK_SIZE);
+	s->relay = (pid_t)pid;
 	return pid < 0 ? (int)pid : 0;
 }
 
@@ -189,7 +191,14 @@ static int dialer_fork(struct start *s)
 	}
 	(void)sys_close(pair[1]);
 	s->dialer = pair[0];
+	s->dialer_pid = (pid_t)pid;
 	return pid < 0 ? (int)pid : 0;
+}
+
+static void collect(pid_t pid)
+{
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
 int relay_main(void)
@@ -217,5 +226,9 @@ int relay_main(void)
 	if (isolate_resolver() != 0)
 		return EXITCODE_FAILED;
 	resolver_serve(s.ours);
+	(void)sys_close(s.ours);
+	/* Pid 1 may be somebody who collects no orphans. The dialer ends after the relay. */
+	collect(s.relay);
+	collect(s.dialer_pid);
 	return 0;
 }

@@ -180,6 +180,8 @@ static void handoff_event(struct relay *r)
 		if (r->dns_udp < 0 || r->n_listeners < r->config->n_ports ||
 		    r->n_published < r->config->n_published)
 			continue;
+		/* By hand: the sandbox's init may still hold the same end of it. */
+		(void)epoll_ctl(r->epoll, EPOLL_CTL_DEL, r->handoff, NULL);
 		fd_close(&r->handoff);
 		relay_ready(r);
 		return;
@@ -273,7 +275,7 @@ static void tick(struct relay *r)
 
 	if (r->now_ms < r->tick_ms)
 		return;
-	for (uint32_t i = 0; r->n_conns > 0 && i < r->max_conns; i++) {
+	for (uint32_t i = 0; r->n_conns > 0 && i < r->n_used; i++) {
 		conn_tick(r, i);
 		soon = soon || (r->conns[i].state != CONN_FREE && r->conns[i].state != CONN_RELAY);
 	}
@@ -336,4 +338,7 @@ void relay_serve(struct relay *r)
 		conn_reap(r);
 	}
 	report_skipped(r);
+	/* Who waits for these need not wait for all that goes with this process. */
+	fd_close(&r->resolver);
+	fd_close(&r->report);
 }

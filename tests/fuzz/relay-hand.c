@@ -55,6 +55,7 @@ struct hand *hand(void)
 	r->ports = ports;
 	r->report = -1;
 	r->route = -1;
+	r->dialer = -1;
 	r->now_ms = 1;
 	r->max_conns = 1;
 	r->conns = heap_alloc(1, sizeof(*r->conns));

@@ -28,9 +28,9 @@ static inline struct relay *hand_relay(const struct relay_config *c, uint32_t co
 	r->config = c;
 	r->report = -1;
 	r->handoff = -1;
-	r->dialer = -1;
 	r->resolver = -1;
 	r->route = -1;
+	r->dialer = -1;
 	r->dns_udp = -1;
 	r->dns_tcp = -1;
 	r->listeners = heap_alloc(c->n_ports + 1, sizeof(int));
@@ -39,8 +39,8 @@ static inline struct relay *hand_relay(const struct relay_config *c, uint32_t co
 	r->again = heap_alloc((size_t)conns * 2, sizeof(*r->again));
 	r->dead = heap_alloc(conns, sizeof(*r->dead));
 	r->chunk = heap_alloc(RELAY_CHUNK, 1);
+	r->n_used = conns;
 	for (uint32_t i = 0; i < conns; i++) {
-		r->conns[i].next_free = i + 1;
 		r->conns[i].fd[0] = -1;
 		r->conns[i].fd[1] = -1;
 		for (size_t k = 0; k < CONN_ATTEMPTS_MAX; k++)
