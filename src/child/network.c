@@ -54,34 +54,68 @@ static int hand_over(const struct plan_net *net, struct plan_net_packet packet, 
 	return r;
 }
 
-static int hand_listeners(struct child_ctx *ctx, struct plan_net_packet packet)
+struct listeners {
+	const uint16_t *ports;
+	uint32_t n;
+	int lo;              /* on 127.0.0.1 alone */
+	const uint16_t *but; /* these of them are there */
+	uint32_t n_but;
+};
+
+static int is_listed(const uint16_t *ports, uint32_t n, uint16_t port)
 {
+	for (uint32_t i = 0; i < n; i++) {
+		if (ports[i] == port)
+			return 1;
+	}
+	return 0;
+}
+
+static int hand_listeners(struct child_ctx *ctx, const struct listeners *l)
+{
+	const struct plan_net_packet packet = { .kind = PLAN_NET_LISTENERS };
 	const struct plan_net *net = &ctx->plan->net;
 	int fds[SYS_FDS_MAX];
 	uint32_t n = 0;
-	int r;
+	int r = 0;
 
-	packet.kind = PLAN_NET_LISTENERS;
-	for (uint32_t i = 0; i < net->n_ports; i++) {
+	for (uint32_t i = 0; r == 0 && i < l->n; i++) {
+		if (is_listed(l->but, l->n_but, l->ports[i]))
+			continue;
 		ctx->op = i;
-		fds[n] = sys_listen_tcp(net->ports[i]);
+		fds[n] = l->lo ? sys_listen_lo(l->ports[i]) : sys_listen_tcp(l->ports[i]);
 		if (fds[n] < 0)
 			return fds[n];
 		n++;
-		if (n < SYS_FDS_MAX && i + 1 < net->n_ports)
+		if (n < SYS_FDS_MAX)
 			continue;
 		r = hand_over(net, packet, fds, n, n);
-		if (r < 0)
-			return r;
 		n = 0;
 	}
-	return 0;
+	return r == 0 && n > 0 ? hand_over(net, packet, fds, n, n) : r;
+}
+
+/* In the sandbox's own namespace: what leads to ports of the host. On the one lo that there is,
+ * listeners for all addresses take them too. */
+static int hand_host_ports(struct child_ctx *ctx, int on_lo)
+{
+	const struct plan_net_packet end = { .kind = PLAN_NET_END };
+	const struct plan_net *net = &ctx->plan->net;
+	const struct listeners l = { .ports = net->host_ports,
+				     .n = net->n_host_ports,
+				     .lo = 1,
+				     .but = net->ports,
+				     .n_but = on_lo ? net->n_ports : 0 };
+	int r = hand_listeners(ctx, &l);
+
+	return r == 0 ? hand_over(net, end, NULL, 0, 0) : r;
 }
 
 /* All sockets, in the namespace that we are in. With them goes the sandbox's own namespace: what a
  * program sent right before it ended is still on its way through it. */
 static int hand_sockets(struct child_ctx *ctx, struct plan_net_packet packet, int inner_ns)
 {
+	const struct listeners l = { .ports = ctx->plan->net.ports, .n = ctx->plan->net.n_ports };
 	int fds[3];
 	int r;
 
@@ -94,7 +128,7 @@ static int hand_sockets(struct child_ctx *ctx, struct plan_net_packet packet, in
 	fds[2] = inner_ns;
 	packet.kind = PLAN_NET_RESOLVER;
 	r = hand_over(&ctx->plan->net, packet, fds, 3, 2);
-	return r < 0 ? r : hand_listeners(ctx, packet);
+	return r < 0 ? r : hand_listeners(ctx, &l);
 }
 
 /* Both ends of the link, each from a netlink socket of its own namespace. */
@@ -170,7 +204,7 @@ static int build_on_lo(struct child_ctx *ctx, int inner, int ns)
 
 int child_build_network(struct child_ctx *ctx)
 {
-	int inner, ns, r;
+	int inner, ns, on_lo, r;
 
 	if (!ctx->plan->net.named)
 		return 0;
@@ -181,8 +215,11 @@ int child_build_network(struct child_ctx *ctx)
 	if (ns < 0)
 		return ns;
 	r = build_linked(ctx, inner, ns);
-	if (r == -EOPNOTSUPP)
+	on_lo = r == -EOPNOTSUPP;
+	if (on_lo)
 		r = build_on_lo(ctx, inner, ns);
+	if (r == 0)
+		r = hand_host_ports(ctx, on_lo);
 	(void)sys_close(ns);
 	(void)sys_close(inner);
 	return r;

@@ -70,6 +70,16 @@ static json_t *published_json(const struct cli_context *c)
 	return list;
 }
 
+static json_t *host_ports_json(const struct cli_context *c)
+{
+	const struct profile_named *n = &c->profile->sandbox.named;
+	json_t *list = json_array();
+
+	for (size_t i = 0; network_of(c) == PROFILE_NETWORK_NAMED && i < n->host_ports.n; i++)
+		(void)json_array_append_new(list, json_integer(n->host_ports.v[i].port));
+	return list;
+}
+
 static json_t *row_json(const struct explain_row *r)
 {
 	json_t *o = json_object();
@@ -127,6 +137,7 @@ static void print_json(const struct cli_context *c, const struct explain *e)
 	json_put(o, "network", json_text(networks[network_of(c)].word));
 	json_put(o, "hosts", hosts_json(c));
 	json_put(o, "published", published_json(c));
+	json_put(o, "host_ports", host_ports_json(c));
 	json_put(o, "commands", commands_json(&c->profile->sandbox));
 	(void)cli_print_json(STDOUT_FILENO, o);
 }
@@ -178,7 +189,7 @@ static void print_network(struct arena *a, const struct cli_context *c)
 	const char *text = networks[network].text;
 
 	if (network == PROFILE_NETWORK_NAMED && n->allow.n == 0)
-		text = "none but published ports";
+		text = "no names; the ports below";
 	for (size_t i = 0; network == PROFILE_NETWORK_NAMED && i < n->allow.n; i++)
 		text = arena_printf(a, "%s%s%s", text, i == 0 ? "" : ", ", n->allow.v[i].text);
 	for (size_t i = 0; network == PROFILE_NETWORK_NAMED && i < n->deny.n; i++)
@@ -186,6 +197,9 @@ static void print_network(struct arena *a, const struct cli_context *c)
 				    n->deny.v[i].text);
 	(void)puts("");
 	print_line(arena_printf(a, "network: %s", text));
+	for (size_t i = 0; network == PROFILE_NETWORK_NAMED && i < n->host_ports.n; i++)
+		print_line(arena_printf(a, "host port: 127.0.0.1:%u inside is that of the host",
+					n->host_ports.v[i].port));
 	for (size_t i = 0; i < n->publish.n; i++) {
 		const struct profile_publish *p = &n->publish.v[i];
 		struct host_target at = { .addr = p->addr, .port = p->port };

@@ -65,6 +65,17 @@ static void plan_net_routes(struct plan_builder *b, struct plan_net *net)
 	net->n_routes = (uint32_t)routes.n;
 }
 
+static void plan_net_host_ports(struct plan_builder *b, struct plan_net *net)
+{
+	const struct profile_named *named = &b->rq->profile->sandbox.named;
+	uint16_t *ports = arena_array(b->arena, named->host_ports.n, sizeof(*ports));
+
+	for (size_t i = 0; i < named->host_ports.n; i++)
+		ports[i] = named->host_ports.v[i].port;
+	net->host_ports = ports;
+	net->n_host_ports = (uint32_t)named->host_ports.n;
+}
+
 static int plan_net_build(struct plan_builder *b, struct plan_net *net, struct err *err)
 {
 	const struct plan_request *rq = b->rq;
@@ -81,6 +92,7 @@ static int plan_net_build(struct plan_builder *b, struct plan_net *net, struct e
 	memcpy(ports, rq->ports, rq->n_ports * sizeof(*ports));
 	net->ports = ports;
 	net->n_ports = (uint32_t)rq->n_ports;
+	plan_net_host_ports(b, net);
 	plan_net_routes(b, net);
 	return 0;
 }

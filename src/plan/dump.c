@@ -251,10 +251,13 @@ static json_t *net_json(const struct plan_net *net)
 {
 	json_t *o = json_object();
 	json_t *ports = json_array();
+	json_t *host_ports = json_array();
 	json_t *routes = json_array();
 
 	for (uint32_t i = 0; i < net->n_ports; i++)
 		(void)json_array_append_new(ports, json_integer(net->ports[i]));
+	for (uint32_t i = 0; i < net->n_host_ports; i++)
+		(void)json_array_append_new(host_ports, json_integer(net->host_ports[i]));
 	for (uint32_t i = 0; i < net->n_routes; i++) {
 		const struct plan_net_route *r = &net->routes[i];
 		char text[32];
@@ -264,6 +267,7 @@ static json_t *net_json(const struct plan_net *net)
 		(void)json_array_append_new(routes, json_text(text));
 	}
 	json_put(o, "ports", ports);
+	json_put(o, "host_ports", host_ports);
 	json_put(o, "routes", routes);
 	return o;
 }

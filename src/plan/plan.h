@@ -158,18 +158,22 @@ struct plan_net {
 	int handoff; /* the socket to the relay, made by the supervisor; not part of the hash */
 	const uint16_t *ports;
 	uint32_t n_ports;
+	const uint16_t *host_ports; /* of the sandbox's own 127.0.0.1 */
+	uint32_t n_host_ports;
 	const struct plan_net_route *routes;
 	uint32_t n_routes;
 };
 
 /* The first packet over the handoff socket comes with the resolver's sockets, UDP and TCP, and the
  * sandbox's own network namespace; those that follow with listeners, until there are n_ports of
- * them. Before all of them the supervisor may have sent one with listeners of its own. */
+ * them; an empty one is the last. Before all of them the supervisor may have sent one with
+ * listeners of its own. */
 enum plan_net_kind {
 	PLAN_NET_NONE = 0,
 	PLAN_NET_RESOLVER,
 	PLAN_NET_LISTENERS,
 	PLAN_NET_PUBLISHED,
+	PLAN_NET_END,
 };
 enum plan_net_topology {
 	PLAN_NET_GATEWAY_NS = 0,

@@ -90,6 +90,20 @@ static void add_rule(struct arena *a, connect_list *list, unsigned layer,
 						      .verdict = (uint8_t)verdict };
 }
 
+static void add_host_ports(struct arena *a, connect_list *list, const struct profile_named *n)
+{
+	for (size_t i = 0; i < n->host_ports.n; i++) {
+		uint16_t port = n->host_ports.v[i].port;
+		const struct hostpat lo = { .kind = HOSTPAT_ADDR,
+					    .addr = { .bytes = { 127, 0, 0, 1 }, .family = 4 },
+					    .bits = 32,
+					    .n_ranges = 1,
+					    .ranges = { { port, port } } };
+
+		add_rule(a, list, 0, &lo, PROFILE_ALLOW);
+	}
+}
+
 static void add_agent(struct arena *a, connect_list *list, unsigned layer,
 		      const struct agent_rules *agent)
 {
@@ -117,6 +131,7 @@ void connect_build(struct arena *a, const struct profile *p, const struct policy
 		return;
 	/* In this order, deny beats allow. */
 	add_hosts(a, &list, n->deny.v, n->deny.n, PROFILE_DENY);
+	add_host_ports(a, &list, n);
 	add_hosts(a, &list, n->allow.v, n->allow.n, PROFILE_ALLOW);
 	for (size_t i = 0; i < agent->lists.n; i++)
 		add_agent(a, &list, (unsigned)i + 1, &agent->lists.v[i]);

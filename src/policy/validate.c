@@ -51,12 +51,14 @@ static bool path_is_enforced(const struct profile *p, const struct policy_agent 
 static int rule_enforceable(const struct profile *p, const struct policy_agent *agent,
 			    const struct profile_rule *rule, struct err *err)
 {
-	if (rule->hosts.n > 0)
-		return err_set_at(err, ERR_PROFILE, rule->pos.file, rule->pos.line, rule->pos.col,
-				  "host '%s': network by name is not part of this version, so that "
-				  "no command is run ('check' answers): write [\"*\"], or leave "
-				  "connect out",
-				  rule->hosts.v[0].text);
+	/* The relay of a network by name asks them; with any other there is nobody who would. */
+	if (rule->hosts.n > 0 && p->sandbox.network != PROFILE_NETWORK_NAMED)
+		return err_set_at(
+			err, ERR_PROFILE, rule->pos.file, rule->pos.line, rule->pos.col,
+			"host '%s': nothing enforces it without a network by name, so that "
+			"no command is run ('check' answers): list hosts in "
+			"sandbox.network.allow, write [\"*\"] here, or leave connect out",
+			rule->hosts.v[0].text);
 	for (size_t i = 0; i < rule->paths.n; i++) {
 		const struct profile_path *path = &rule->paths.v[i];
 		const struct profile_root *root = NULL;

@@ -118,7 +118,7 @@ static json_t *env_json(const struct profile_sandbox *s)
 static json_t *network_json(const struct profile_sandbox *s)
 {
 	const struct profile_named *n = &s->named;
-	json_t *o, *allow, *deny, *ranges, *publish;
+	json_t *o, *allow, *deny, *ranges, *publish, *ports;
 
 	if (s->network != PROFILE_NETWORK_NAMED)
 		return json_text(network_words[s->network]);
@@ -127,6 +127,7 @@ static json_t *network_json(const struct profile_sandbox *s)
 	deny = need(json_array());
 	ranges = need(json_array());
 	publish = need(json_array());
+	ports = need(json_array());
 	for (size_t i = 0; i < n->allow.n; i++) {
 		json_t *entry = need(json_object());
 
@@ -144,6 +145,9 @@ static json_t *network_json(const struct profile_sandbox *s)
 	for (size_t i = 0; i < n->publish.n; i++)
 		append(publish, json_text(n->publish.v[i].text));
 	json_put(o, "publish", publish);
+	for (size_t i = 0; i < n->host_ports.n; i++)
+		append(ports, need(json_integer(n->host_ports.v[i].port)));
+	json_put(o, "host_ports", ports);
 	return o;
 }
 

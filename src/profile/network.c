@@ -182,6 +182,31 @@ static int publish_add(struct schema_ctx *c, const char *key, const struct yaml_
 	return 0;
 }
 
+static int host_port_add(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+			 void *out)
+{
+	struct profile_named *named = out;
+	struct profile_host_port h = { .pos = schema_pos(c, n) };
+	const char *text;
+
+	if (schema_scalar(c, key, n, &text) != 0)
+		return -1;
+	if (!port_read(text, strlen(text), &h.port))
+		return schema_fail(c, n, "'%s': '%.200s' must be a port, from 1 to 65535", key,
+				   text);
+	for (size_t i = 0; i < named->host_ports.n; i++) {
+		if (named->host_ports.v[i].port == h.port)
+			return schema_fail(c, n, "'%s': port %u stands there twice (%s)", key,
+					   h.port,
+					   schema_where(c, n->file, &named->host_ports.v[i].pos));
+	}
+	if (named->host_ports.n == PROFILE_HOST_PORTS_MAX)
+		return schema_fail(c, n, "'%s' has more than %d entries", key,
+				   PROFILE_HOST_PORTS_MAX);
+	*array_push(c->a, &named->host_ports) = h;
+	return 0;
+}
+
 static int parse_allow(struct schema_ctx *c, const struct schema_row *row,
 		       const struct yaml_pair *p, void *field)
 {
@@ -210,6 +235,13 @@ static int parse_publish(struct schema_ctx *c, const struct schema_row *row,
 	return schema_each(c, p, publish_add, field);
 }
 
+static int parse_host_ports(struct schema_ctx *c, const struct schema_row *row,
+			    const struct yaml_pair *p, void *field)
+{
+	(void)row;
+	return schema_each(c, p, host_port_add, field);
+}
+
 static const struct schema_row rows[] = {
 	{ .key = "allow",
 	  .parse = parse_allow,
@@ -233,6 +265,12 @@ static const struct schema_row rows[] = {
 	  .type = "list of ports",
 	  .help = "PORT, PORT:INSIDE or ADDRESS:PORT:INSIDE: ports of the host, of 127.0.0.1 where "
 		  "no address stands, that lead to programs inside" },
+	{ .key = "host_ports",
+	  .parse = parse_host_ports,
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of ports",
+	  .help = "ports of the host's own 127.0.0.1 that programs reach at the same port of "
+		  "theirs" },
 };
 
 const struct schema_map block_network_map = SCHEMA_MAP("sandbox.network", rows);
@@ -277,6 +315,27 @@ static int ports_check(struct schema_ctx *c, const struct yaml_node *n,
 	return 0;
 }
 
+/* One port of the sandbox's lo leads out or in, not both. */
+static int lo_check(struct schema_ctx *c, const struct yaml_node *n,
+		    const struct profile_named *named)
+{
+	for (size_t i = 0; i < named->publish.n; i++) {
+		const struct profile_publish *p = &named->publish.v[i];
+
+		for (size_t k = 0; k < named->host_ports.n; k++) {
+			if (named->host_ports.v[k].port == p->inside)
+				return schema_fail(
+					c, n,
+					"port %u is in 'host_ports' (%s) and in 'publish' (%s): "
+					"inside it can be one of them",
+					p->inside,
+					schema_where(c, n->file, &named->host_ports.v[k].pos),
+					schema_where(c, n->file, &p->pos));
+		}
+	}
+	return 0;
+}
+
 int block_parse_network(struct schema_ctx *c, const struct schema_row *row,
 			const struct yaml_pair *p, void *field)
 {
@@ -291,5 +350,7 @@ int block_parse_network(struct schema_ctx *c, const struct schema_row *row,
 	if (schema_walk(c, row->sub, p->value, &s->named) != 0)
 		return -1;
 	s->network = PROFILE_NETWORK_NAMED;
+	if (lo_check(c, p->value, &s->named) != 0)
+		return -1;
 	return ports_check(c, p->value, &s->named);
 }

@@ -117,12 +117,20 @@ struct profile_publish {
 };
 #define PROFILE_PUBLISH_MAX 64
 
+/* A port of the caller's 127.0.0.1 that is the same port of the sandbox's. */
+struct profile_host_port {
+	uint16_t port;
+	struct profile_pos pos;
+};
+#define PROFILE_HOST_PORTS_MAX 64
+
 /* Network by name. Deny beats allow. */
 struct profile_named {
 	ARRAY_OF(struct profile_net_host) allow;
 	ARRAY_OF(struct profile_net_host) deny;
 	ARRAY_OF(struct profile_range) private_ranges;
 	ARRAY_OF(struct profile_publish) publish;
+	ARRAY_OF(struct profile_host_port) host_ports;
 };
 
 enum profile_preset {

@@ -222,7 +222,12 @@ void dial_start(struct relay *r, uint32_t i)
 	struct host_addr at;
 
 	if (c->name == NULL) {
-		dial_addrs(r, i, &c->target.addr, 1);
+		/* A port of the host: where its program listens on ::1 alone, there. */
+		const struct host_addr lo = { .bytes = { 127, 0, 0, 1 }, .family = 4 };
+		const struct host_addr both[2] = { c->target.addr,
+						   { .bytes = { [15] = 1 }, .family = 6 } };
+
+		dial_addrs(r, i, both, host_addr_in(&c->target.addr, &lo, 32) ? 2 : 1);
 		return;
 	}
 	if (c->name->until_ms > r->now_ms) {

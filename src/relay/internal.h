@@ -137,9 +137,10 @@ struct relay {
 	int *published; /* owned; config->n_published slots */
 	uint32_t n_published;
 	int dns_udp, dns_tcp; /* -1 until handed over */
-	int *listeners;       /* owned; config->n_ports slots */
+	int *listeners;       /* owned; config->n_ports + n_host_ports slots */
 	uint32_t n_listeners;
 	bool accepting, closing;
+	bool handed;      /* everything is here */
 	uint64_t rest_ms; /* nothing can be accepted before that; 0: nothing is amiss */
 	uint32_t topology;
 	uint64_t now_ms;

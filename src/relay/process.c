@@ -68,7 +68,7 @@ static int become(const struct relay_config *c)
 /* As many connections as the limit on descriptors lets us have. */
 static uint32_t raise_nofile(const struct relay_config *c, uint32_t *ret_fds)
 {
-	uint32_t fixed = c->n_ports + c->n_published + FDS_SPARE;
+	uint32_t fixed = c->n_ports + c->n_host_ports + c->n_published + FDS_SPARE;
 	uint32_t want = fixed + c->max_conns * 2;
 	struct sys_rlimit lim;
 
@@ -113,7 +113,7 @@ static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 	r->published = heap_alloc(c->n_published, sizeof(int));
 	r->dns_udp = -1;
 	r->dns_tcp = -1;
-	r->listeners = heap_alloc(c->n_ports, sizeof(int));
+	r->listeners = heap_alloc((size_t)c->n_ports + c->n_host_ports, sizeof(int));
 	r->max_conns = max_conns;
 	r->conns = heap_alloc(max_conns, sizeof(*r->conns));
 	r->again = heap_alloc((size_t)max_conns * 2, sizeof(*r->again));

@@ -141,8 +141,13 @@ static bool take_packet(struct relay *r, const struct plan_net_packet *packet,
 		       relay_watch(r, r->dns_udp, EPOLLIN, RELAY_TAG(TAG_DNS_UDP, 0)) == 0 &&
 		       relay_watch(r, r->dns_tcp, EPOLLIN, RELAY_TAG(TAG_DNS_TCP, 0)) == 0;
 	}
+	if (packet->kind == PLAN_NET_END) {
+		r->handed = r->dns_udp >= 0 && r->n_listeners >= r->config->n_ports &&
+			    r->n_published == r->config->n_published;
+		return r->handed;
+	}
 	if (packet->kind != PLAN_NET_LISTENERS || h->n == 0 ||
-	    h->n > r->config->n_ports - r->n_listeners)
+	    h->n > r->config->n_ports + r->config->n_host_ports - r->n_listeners)
 		return false;
 	for (uint32_t i = 0; i < h->n; i++) {
 		r->listeners[r->n_listeners] = h->fds[i];
@@ -177,8 +182,7 @@ static void handoff_event(struct relay *r)
 			got = -1;
 			break;
 		}
-		if (r->dns_udp < 0 || r->n_listeners < r->config->n_ports ||
-		    r->n_published < r->config->n_published)
+		if (!r->handed)
 			continue;
 		/* By hand: the sandbox's init may still hold the same end of it. */
 		(void)epoll_ctl(r->epoll, EPOLL_CTL_DEL, r->handoff, NULL);

@@ -36,6 +36,7 @@ struct relay_config {
 	uint32_t n_rules, layers;
 	uint32_t n_ranges;
 	uint32_t n_ports;
+	uint32_t n_host_ports; /* listeners beyond those for n_ports, or fewer */
 	uint32_t n_published;
 	/* Then: struct connect_rule[n_rules], struct addr_range[n_ranges], uint16_t[n_ports], and
 	 * uint16_t[n_published], the ports inside. */

@@ -229,6 +229,11 @@ int sys_listen_tcp(uint16_t port)
 	return listen_on(SOCK_STREAM, INADDR_ANY, port);
 }
 
+int sys_listen_lo(uint16_t port)
+{
+	return listen_on(SOCK_STREAM, INADDR_LOOPBACK, port);
+}
+
 int sys_listen_dns(uint32_t addr, int stream)
 {
 	return listen_on(stream ? SOCK_STREAM : SOCK_DGRAM, addr, 53);

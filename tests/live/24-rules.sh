@@ -196,7 +196,7 @@ done
 "$AGENTBOX" check --json -p "$P" net_connect a..b >"$T/j"
 json_is "$T/j" 'o["code"] == "invalid_host"' "which has a code of its own"
 expect_rc 125 "a run of that agent is refused" ab -- true
-like "$(cat "$T/err")" "hosts.yaml:6:11: host 'bad.example.org:\*': network by name" "at the rule"
+like "$(cat "$T/err")" "hosts.yaml:6:11: host 'bad.example.org:\*': nothing enforces it" "at the rule"
 
 # --- deleting (R028, R029): what check says; no file is touched
 mkdir -p "$T/d/del/dir/sub" "$T/d/del/clean" "$T/d/del/logs"

@@ -62,6 +62,13 @@ egress_profile '["web.example.test"]' 'deny: ["93.184.216.0/24"]'
 unlike "$(curl_in http://web.example.test/in 2>&1)" 'path=/in' "a denied network, by a name that leads there"
 egress_profile '["web.example.test"]' 'deny: ["93.184.217.0/24"]'
 like "$(curl_in http://web.example.test/in 2>&1)" 'path=/in' "another network (control)"
+egress_profile '["web.example.test", "evil.test", "git.example.test"]'
+sed -i "s|me: allow|me: {rules: [{operations: [execute], commands: ['*'], mode: allow}, {operations: [read], paths: [/ca.pem], mode: allow}, {operations: [connect], hosts: ['git.example.test'], mode: interrupt}, {operations: [connect], hosts: ['web.example.test:80', '*.example.test'], mode: allow}]}|" "$P"
+like "$(curl_in http://web.example.test/rule 2>&1)" 'path=/rule' "the agent's rules: what both allow"
+expect_rc 6 "the agent's rules: a host that they do not name" curl_in http://evil.test/rule
+expect_rc 6 "the agent's rules: one that a person would have to approve" curl_in http://git.example.test/
+like "$(cat "$T/err")" "denied git.example.test \(1×\)" "and is said so"
+expect_rc 6 "the agent's rules: a host that the sandbox does not list" curl_in http://a.wild.example.test/
 egress_profile '[]'
 expect_rc 6 "an empty list is no network" curl_in http://web.example.test/
 

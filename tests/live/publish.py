@@ -35,6 +35,8 @@ def answer(c):
     with c:
         f = c.makefile("rb")
         word = f.readline().split()
+        if not word:
+            return
         if word[0] == b"count":  # until the other side has no more to say
             rest = f.read()
             c.sendall(b"got %d %s" % (len(rest), hashlib.sha256(rest).hexdigest().encode()))
@@ -120,21 +122,27 @@ def who(place):
     print(read_all(s))
 
 
-def state(place):
+def state_of(place):
     """refused: nobody listens; reset: taken, and nobody is behind it; open"""
     try:
         s = dial(place)
     except ConnectionRefusedError:
-        print("refused")
-        return
+        return "refused"
     except ConnectionResetError:
-        print("reset")
-        return
+        return "reset"
     try:
         s.sendall(b"who\n")
-        print("open" if s.recv(10) else "reset")
+        return "open" if s.recv(10) else "reset"
     except OSError:
-        print("reset")
+        return "reset"
+
+
+def state(place):
+    print(state_of(place))
+
+
+def hosts_state(*places):
+    print(*[state_of(p) for p in places])
 
 
 def hosts(*names):

@@ -54,6 +54,7 @@ static void test_spin(struct tap *t, const char *name, size_t which)
 	struct relay *r = hand_relay(&config, 16);
 	const struct plan_net_packet dns = { .kind = PLAN_NET_RESOLVER };
 	const struct plan_net_packet ports = { .kind = PLAN_NET_LISTENERS };
+	const struct plan_net_packet end = { .kind = PLAN_NET_END };
 	const struct rlimit enough = { 256, 256 }, none = { 0, 256 };
 	struct sockaddr_in at[2];
 	int report = hand_pair(SOCK_SEQPACKET, &r->report);
@@ -72,7 +73,8 @@ static void test_spin(struct tap *t, const char *name, size_t which)
 	if (relay_watch(r, r->report, EPOLLIN | EPOLLRDHUP, RELAY_TAG(TAG_REPORT, 0)) != 0 ||
 	    relay_watch(r, r->handoff, EPOLLIN, RELAY_TAG(TAG_HANDOFF, 0)) != 0 ||
 	    sys_send_fds(handoff, &dns, sizeof(dns), fds, 3) < 0 ||
-	    sys_send_fds(handoff, &ports, sizeof(ports), fds + 3, 1) < 0)
+	    sys_send_fds(handoff, &ports, sizeof(ports), fds + 3, 1) < 0 ||
+	    sys_send_fds(handoff, &end, sizeof(end), NULL, 0) < 0)
 		abort();
 	pid = fork();
 	if (pid == 0) {
