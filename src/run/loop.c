@@ -151,10 +151,6 @@ static void loop_report(struct loop *l, const struct child_report *r)
 		o->started = true;
 		if (l->state == LOOP_RUNNING)
 			l->deadline = 0;
-		/* What cannot be watched must not run on. */
-		if (l->s->plan->watched &&
-		    monitor_start(&l->s->monitor, l->s->child.watch, &o->err) != 0)
-			loop_kill(l);
 		return;
 	case CHILD_REPORT_READY: /* built, and the order to start on its way */
 		if (!first)

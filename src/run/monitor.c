@@ -28,13 +28,21 @@ static bool watches(const struct monitor *m, enum plan_limit which)
 	       m->plan->limits[which].mechanism == PLAN_MECHANISM_RLIMIT_MONITOR;
 }
 
-static uint64_t used_bytes(int fd)
+static int used_of(int fd, uint64_t *ret)
 {
 	struct statfs fs;
 
-	if (fd < 0 || fstatfs(fd, &fs) != 0)
-		return 0;
-	return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+	if (fstatfs(fd, &fs) != 0)
+		return -errno;
+	*ret = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+	return 0;
+}
+
+static uint64_t used_bytes(int fd)
+{
+	uint64_t used = 0;
+
+	return fd < 0 || used_of(fd, &used) != 0 ? 0 : used;
 }
 
 /* One for each file system: what two roots share is counted once. */
@@ -59,7 +67,9 @@ static int disk_add(struct monitor *m, const struct plan_source *src, struct err
 	m->n_disks++;
 	d->dev[0] = src->id.dev_major;
 	d->dev[1] = src->id.dev_minor;
-	d->used = used_bytes(d->fd);
+	/* A growth from nothing would be the whole of it. */
+	if (used_of(d->fd, &d->used) != 0)
+		return err_set(err, ERR_HOST, errno, "%s", src->path);
 	return 0;
 }
 
@@ -80,8 +90,8 @@ int monitor_open(struct monitor *m, const struct plan *plan, struct err *err)
 	return 0;
 }
 
-/* Init has sent the packet before it started the command, so it is there. It comes from inside:
- * what is not a procfs and a tmpfs is not looked into. */
+/* The packet is there, or init has ended. It comes from inside: what is not a procfs and a tmpfs is
+ * not looked into. */
 static int receive(int sock, int ret[2])
 {
 	_Alignas(struct cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))] = { 0 };

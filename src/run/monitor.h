@@ -40,7 +40,8 @@ struct monitor {
 
 /* monitor_open() - before the clone: what the disks hold now. */
 MUST_CHECK int monitor_open(struct monitor *m, const struct plan *plan, struct err *err);
-/* monitor_start() - the command runs: take what init sent over @sock, and begin to look. */
+/* monitor_start() - before the order to start: take what init sent over @sock, and begin to look.
+ */
 MUST_CHECK int monitor_start(struct monitor *m, int sock, struct err *err);
 /* monitor_look() - on an event of ->timer.
  * Return: whether a limit is exceeded, with the two set. */

@@ -157,6 +157,25 @@ static bool wait_report(int fd)
 	}
 }
 
+/* What cannot be watched must not run. A child that fails before it has sent anything ends, and
+ * what it said comes first. */
+static int start_monitor(struct supervisor *s, struct err *err)
+{
+	struct child_report r;
+
+	if (!s->plan->watched)
+		return 0;
+	if (!wait_report(s->child.watch))
+		return err_set(err, ERR_HOST, ETIMEDOUT,
+			       "the sandbox was not built within %d seconds",
+			       SUPERVISOR_BUILD_MS / 1000);
+	if (monitor_start(&s->monitor, s->child.watch, err) == 0)
+		return 0;
+	if (control_recv(s->child.control, &r) == 1 && r.kind == CHILD_REPORT_FAILED)
+		return supervisor_step_failed(s, &r, err);
+	return -1;
+}
+
 /* The last thing before the order to start: from here to the end the terminal is raw. */
 static int start_terminal(struct supervisor *s, struct err *err)
 {
@@ -187,7 +206,8 @@ static int start_terminal(struct supervisor *s, struct err *err)
 static int start_steps(struct supervisor *s, struct err *err)
 {
 	if (start_ids(s, err) != 0 || start_check_sources(s, err) != 0 ||
-	    start_attachments(s, err) != 0 || start_terminal(s, err) != 0)
+	    start_attachments(s, err) != 0 || start_monitor(s, err) != 0 ||
+	    start_terminal(s, err) != 0)
 		return -1;
 	return start_order(s, CHILD_ORDER_START, err);
 }

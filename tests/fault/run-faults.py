@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""run-faults.py WINDOW CALLER [terminal]: make each system call of a window fail, one a run.
+"""run-faults.py WINDOW CALLER [terminal|watched]: make each system call of a window fail, one a run.
 
 Whatever fails, there are two ends: exit status 125 and the command never ran, or (for what
 tolerated.tsv names, and for an interrupted call) a run whose sandbox is the same in every
 particular as one without a failure. Nothing else, and nothing left: no process, no file. With `terminal` the run is on one, with -t, and
-its modes have to be what they were, whatever failed.
+its modes have to be what they were, whatever failed. With `watched` the run has limits that the supervisor
+watches, and only the calls are made to fail that a run without them has not.
 
 Needs AGENTBOX, PROBE, INJECT and NO_ENTRY. WINDOW: child or supervisor (see inject.c). CALLER: root or
 user. FAULT_ONLY=K[:ERRNO] runs one case and shows what it printed."""
@@ -38,9 +39,10 @@ sandbox:
     - {{path: "{bin}", mode: ro}}
   protect: {{hide: [hidden.txt]}}
   env: {{set: {{MADE: x}}}}
-permissions:
+{more}permissions:
   agents: {{me: allow}}
 """
+WATCHED = "  limits: {disk: 100000G}\n"
 
 
 class Tolerated:
@@ -85,9 +87,12 @@ class Place:
         self.marker = self.ws / "marker"
         self.log = self.dir / "log"
         self.profile = self.dir / "p.yaml"
-        self.profile.write_text(PROFILE.format(ws=self.ws, bin=self.bin))
+        self.write_profile("")
         self.agentbox = agentbox
         self.tree = self.listing()
+
+    def write_profile(self, more):
+        self.profile.write_text(PROFILE.format(ws=self.ws, bin=self.bin, more=more))
 
     def listing(self):
         return sorted(str(p) for d in (self.ws, self.bin, self.tmp) for p in d.rglob("*")
@@ -99,9 +104,10 @@ class Place:
 
 
 class Suite:
-    def __init__(self, window, caller, terminal):
+    def __init__(self, window, caller, how):
         self.window = window
-        self.terminal = terminal
+        self.terminal = how == "terminal"
+        self.watched = how == "watched"
         self.top = pathlib.Path(tempfile.mkdtemp(prefix="agentbox-fault.", dir="/var/tmp"))
         self.top.chmod(0o755)
         self.agentbox, self.inject = str(self.top / "agentbox"), str(self.top / "inject")
@@ -282,6 +288,19 @@ class Suite:
             with self.lock:
                 self.places.append(place)
 
+    @staticmethod
+    def not_in(calls, others):
+        """The calls that the other list has not as often; addresses and descriptors are no difference."""
+        def plain(line):
+            return re.sub(r"\(-?\d+\b", "(FD", re.sub(r"0x[0-9a-f]+", "ADDRESS", line.split(" ", 1)[1]))
+        left = collections.Counter(plain(line) for line in others)
+        out = []
+        for line in calls:
+            left[plain(line)] -= 1
+            if left[plain(line)] < 0:
+                out.append(line)
+        return out
+
     def plan(self, calls):
         first, last, cases = {}, {}, []
         for line in calls:
@@ -304,6 +323,10 @@ class Suite:
 
     def main(self):
         calls = self.calls()
+        if self.watched:
+            for place in self.places:
+                place.write_profile(WATCHED)
+            calls = self.not_in(self.calls(), calls)
         cases = self.plan(calls)
         if os.environ.get("FAULT_ONLY"):
             k, _, errno = os.environ["FAULT_ONLY"].partition(":")
@@ -321,13 +344,13 @@ class Suite:
 
 
 def main():
-    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["terminal"]):
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["terminal"], ["watched"]):
         sys.exit(__doc__)
     window, caller = sys.argv[1:3]
     if caller == "root" and os.geteuid() != 0:
         print("# root's case needs root")
         return SKIP
-    suite = Suite(window, caller, len(sys.argv) == 4)
+    suite = Suite(window, caller, sys.argv[3] if len(sys.argv) == 4 else "")
     try:
         return suite.main()
     finally:
