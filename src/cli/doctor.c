@@ -256,25 +256,37 @@ static const char *find_cgroup(struct arena *a)
 	return access(path, W_OK) == 0 ? "v2 delegated" : "v2";
 }
 
-static void find_limits(struct doctor *d)
+/* Every limit at once: a host with one controller alone is told which other is missing. */
+static struct plan_limit_host limit_host(struct doctor *d, bool kernel)
 {
+	const struct run_cgroup_limits all = {
+		.memory = 1, .processes = 1, .cpus_milli = 1, .scope = kernel
+	};
 	const struct plan *p = d->prep.plan;
 	struct run_cgroup cgroup;
 	struct plan_limit_host host;
 
-	run_cgroup_find(&run_cgroup_host, NULL, &cgroup);
+	run_cgroup_find(&run_cgroup_host, &all, &cgroup);
 	host = (struct plan_limit_host){
 		.identity = p == NULL ? PLAN_IDENTITY_CALLER : p->ids.identity,
 		.outer_proc = p != NULL && p->outer_proc,
-		.cgroup = cgroup.own >= 0,
+		.cgroup = cgroup.own >= 0 || cgroup.scope,
+		.scope = cgroup.scope,
 		.cgroup_why = arena_strdup(d->arena, cgroup.reason),
 	};
 	run_cgroup_close(&cgroup);
+	return host;
+}
+
+static void find_limits(struct doctor *d)
+{
+	const struct plan_limit_host any = limit_host(d, false), kernel = limit_host(d, true);
+
 	for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++) {
 		struct doctor_limit *l = &d->limits[i];
 
-		l->any = plan_limit_choose(i, &host, false, &l->why);
-		l->kernel = plan_limit_choose(i, &host, true, &l->why);
+		l->any = plan_limit_choose(i, &any, false, &l->why);
+		l->kernel = plan_limit_choose(i, &kernel, true, &l->why);
 	}
 }
 

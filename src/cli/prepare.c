@@ -208,6 +208,7 @@ static bool wants_cgroup(const struct profile_limits *l, const struct plan_ids *
 	*ret = (struct run_cgroup_limits){ .memory = l->memory_bytes.value,
 					   .cpus_milli = l->cpus_milli.value };
 	/* Init is one of them. */
+	ret->scope = l->enforce == PROFILE_ENFORCE_KERNEL;
 	if (root && (l->processes.set || l->enforce == PROFILE_ENFORCE_KERNEL))
 		ret->processes = l->processes.value + 1;
 	return ret->memory > 0 || ret->cpus_milli > 0 || ret->processes > 0;
@@ -224,7 +225,8 @@ static int settle_cgroup(struct prepared *p, const struct prepare_input *in,
 		run_cgroup_find(&run_cgroup_host, &want, &p->cgroup);
 	else if (run_cgroup_make(&want, &p->cgroup, err) != 0)
 		return -1;
-	rq->cgroup = p->cgroup.own >= 0;
+	rq->cgroup = p->cgroup.own >= 0 || p->cgroup.scope;
+	rq->scope = p->cgroup.scope;
 	rq->cgroup_why = p->cgroup.reason;
 	return 0;
 }

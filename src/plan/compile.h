@@ -39,6 +39,7 @@ struct plan_request {
 	size_t n_env_pass;
 	uint64_t timeout_ms;    /* --timeout, 0: none; may only lower */
 	bool cgroup;            /* a cgroup for the run with what `limits` needs is there */
+	bool scope;             /* with it: in a scope of the user manager */
 	const char *cgroup_why; /* else: why not; borrowed, or NULL when none is needed */
 	bool capture; /* the output is kept: limited even when the profile sets no limit */
 };
@@ -82,6 +83,7 @@ struct plan_limit_host {
 	enum plan_identity identity;
 	bool outer_proc;
 	bool cgroup;            /* one for the run is there */
+	bool scope;             /* and it is one of the user manager */
 	const char *cgroup_why; /* with cgroup false: why not; borrowed */
 };
 /* plan_limit_choose() - the first mechanism that this host has for a limit.

@@ -3,7 +3,7 @@
 
 #include "plan/internal.h"
 
-#define WAYS_MAX 4
+#define WAYS_MAX 5
 
 static const struct plan_limit_name names[PLAN_LIMIT_MAX] = {
 	[PLAN_LIMIT_TIMEOUT] = { "timeout", "ms" },
@@ -18,19 +18,24 @@ static const struct plan_limit_name names[PLAN_LIMIT_MAX] = {
 };
 
 static const char *const mechanisms[PLAN_MECHANISM_MAX] = {
-	[PLAN_MECHANISM_NONE] = "none",       [PLAN_MECHANISM_SUPERVISOR] = "supervisor",
-	[PLAN_MECHANISM_RLIMIT] = "rlimit",   [PLAN_MECHANISM_CGROUP] = "cgroup",
-	[PLAN_MECHANISM_MONITOR] = "monitor", [PLAN_MECHANISM_RLIMIT_MONITOR] = "rlimit+monitor",
+	[PLAN_MECHANISM_NONE] = "none",
+	[PLAN_MECHANISM_SUPERVISOR] = "supervisor",
+	[PLAN_MECHANISM_RLIMIT] = "rlimit",
+	[PLAN_MECHANISM_CGROUP] = "cgroup",
+	[PLAN_MECHANISM_SCOPE] = "scope",
+	[PLAN_MECHANISM_MONITOR] = "monitor",
+	[PLAN_MECHANISM_RLIMIT_MONITOR] = "rlimit+monitor",
 };
 
 /* The best first. */
 static const enum plan_mechanism ways[PLAN_LIMIT_MAX][WAYS_MAX] = {
 	[PLAN_LIMIT_TIMEOUT] = { PLAN_MECHANISM_SUPERVISOR },
 	[PLAN_LIMIT_CPU_TIME] = { PLAN_MECHANISM_RLIMIT },
-	[PLAN_LIMIT_CPUS] = { PLAN_MECHANISM_CGROUP },
-	[PLAN_LIMIT_MEMORY] = { PLAN_MECHANISM_CGROUP, PLAN_MECHANISM_RLIMIT_MONITOR },
+	[PLAN_LIMIT_CPUS] = { PLAN_MECHANISM_CGROUP, PLAN_MECHANISM_SCOPE },
+	[PLAN_LIMIT_MEMORY] = { PLAN_MECHANISM_CGROUP, PLAN_MECHANISM_SCOPE,
+				PLAN_MECHANISM_RLIMIT_MONITOR },
 	[PLAN_LIMIT_PROCESSES] = { PLAN_MECHANISM_RLIMIT, PLAN_MECHANISM_CGROUP,
-				   PLAN_MECHANISM_MONITOR },
+				   PLAN_MECHANISM_SCOPE, PLAN_MECHANISM_MONITOR },
 	[PLAN_LIMIT_OPEN_FILES] = { PLAN_MECHANISM_RLIMIT },
 	[PLAN_LIMIT_FILE_SIZE] = { PLAN_MECHANISM_RLIMIT },
 	[PLAN_LIMIT_OUTPUT] = { PLAN_MECHANISM_SUPERVISOR },
@@ -55,7 +60,8 @@ static const char *why_not(enum plan_limit limit, enum plan_mechanism m,
 	    h->identity == PLAN_IDENTITY_ROOT)
 		return "the kernel exempts uid 0, and this host offers no other identity to a root "
 		       "caller (call agentbox as an ordinary user)";
-	if (m == PLAN_MECHANISM_CGROUP && !h->cgroup)
+	if ((m == PLAN_MECHANISM_CGROUP && (!h->cgroup || h->scope)) ||
+	    (m == PLAN_MECHANISM_SCOPE && !(h->cgroup && h->scope)))
 		return h->cgroup_why == NULL ? "no cgroup was asked for" : h->cgroup_why;
 	if (is_watched(m) && limit != PLAN_LIMIT_DISK && h->outer_proc)
 		return "the supervisor cannot watch it without a /proc of the sandbox's own";
@@ -118,6 +124,7 @@ static int choose(struct plan_builder *b, const struct profile_limit *l, enum pl
 	const struct plan_limit_host host = { .identity = rq->ids.identity,
 					      .outer_proc = rq->outer_proc,
 					      .cgroup = rq->cgroup,
+					      .scope = rq->scope,
 					      .cgroup_why = rq->cgroup_why };
 	const struct profile_pos *pos = l->set ? &l->pos : &s->pos;
 	bool kernel = s->limits.enforce == PROFILE_ENFORCE_KERNEL;

@@ -101,6 +101,7 @@ enum plan_mechanism {
 	PLAN_MECHANISM_SUPERVISOR, /* the supervisor's clock and pumps: exact */
 	PLAN_MECHANISM_RLIMIT,     /* setrlimit(2) in each started command */
 	PLAN_MECHANISM_CGROUP,     /* a cgroup v2 of the run's own, below the caller's */
+	PLAN_MECHANISM_SCOPE,      /* the same, below a scope that the user manager made for it */
 	/* The supervisor looks again and again: soft, and with an rlimit on each process beside. */
 	PLAN_MECHANISM_MONITOR,
 	PLAN_MECHANISM_RLIMIT_MONITOR,

@@ -29,6 +29,7 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "run/cgroup-file.h"
+#include "run/scope.h"
 #include "sys/fs.h"
 
 #define CGROUP2_MAGIC 0x63677270
@@ -39,16 +40,20 @@
 #define REMOVE_NS    (5L * 1000 * 1000)
 /* cpu.max: microseconds of each period, Documentation/admin-guide/cgroup-v2.rst. */
 #define CPU_PERIOD_US 100000U
+/* The manager answers that it will move us, and then does. */
+#define SCOPE_TRIES 1000
+#define SCOPE_NS    (10L * 1000 * 1000)
 
 const struct run_cgroup_host run_cgroup_host = {
 	.mount = "/sys/fs/cgroup",
 	.self = "/proc/self/cgroup",
 	.systemd = "/run/systemd/system",
+	.runtime = "/run/user",
 };
 
 static const char not_delegated[] =
-	"the cgroup of this process is not delegated to the caller (systemd-run --user --scope -p "
-	"Delegate=yes agentbox ... starts it in one that is)";
+	"the cgroup of this process is not delegated to the caller (agentbox(1), Limits, says how "
+	"to start it in one that is)";
 
 PRINTF_LIKE(2, 3) static int no_cgroup(struct run_cgroup *c, const char *fmt, ...)
 {
@@ -115,14 +120,14 @@ static bool marked(int own, const char *name)
 }
 
 /* systemd marks what it has delegated and manages the rest: what somebody else changes there it
- * may change back at any time. The top of a container's view is the container's. */
-static int check_delegated(const struct run_cgroup_host *host, struct run_cgroup *c, bool at_top)
+ * may change back at any time. @known: it needs no mark. */
+static int check_delegated(const struct run_cgroup_host *host, struct run_cgroup *c, bool known)
 {
 	if (faccessat(c->own, ".", W_OK, AT_EACCESS) != 0 ||
 	    faccessat(c->own, "cgroup.procs", W_OK, AT_EACCESS) != 0 ||
 	    faccessat(c->own, "cgroup.subtree_control", W_OK, AT_EACCESS) != 0)
 		return no_cgroup(c, "%s", not_delegated);
-	if (!at_top && access(host->systemd, F_OK) == 0 && !marked(c->own, "user.delegate") &&
+	if (!known && access(host->systemd, F_OK) == 0 && !marked(c->own, "user.delegate") &&
 	    !marked(c->own, "trusted.delegate"))
 		return no_cgroup(c, "%s", not_delegated);
 	return 0;
@@ -194,16 +199,56 @@ static int check_controllers(struct run_cgroup *c, const struct run_cgroup_limit
 	return 0;
 }
 
+static struct run_scope_host scope_host(const struct run_cgroup_host *host)
+{
+	return (struct run_scope_host){ .mount = host->mount,
+					.runtime = host->runtime,
+					.uid = geteuid() };
+}
+
+/* Beside what is there already in c->reason. */
+static void no_scope(struct run_cgroup *c, const char *why)
+{
+	size_t len = strlen(c->reason);
+
+	c->scope = false;
+	(void)snprintf(c->reason + len, sizeof(c->reason) - len,
+		       ", and the caller's service manager gives none: %s", why);
+}
+
+static void find_scope(const struct run_cgroup_host *host, const char *path, struct run_cgroup *c)
+{
+	const struct run_scope_host scope = scope_host(host);
+	char why[160];
+
+	c->scope = run_scope_check(&scope, path, why, sizeof(why)) == 0;
+	if (!c->scope)
+		no_scope(c, why);
+}
+
+/* @in_scope: the scope that was asked for. Then, and at the top of a container's view, which is the
+ * container's, there need be no mark: a user manager of systemd 252 makes none. */
+static void find(const struct run_cgroup_host *host, const struct run_cgroup_limits *want,
+		 bool in_scope, struct run_cgroup *ret)
+{
+	char text[TEXT_MAX];
+	const char *path;
+
+	*ret = (struct run_cgroup)RUN_CGROUP_NONE;
+	if (open_own(host, ret, text) != 0)
+		return;
+	path = own_path(text);
+	if (check_delegated(host, ret, in_scope || *path == '\0') == 0 &&
+	    check_controllers(ret, want) == 0)
+		return;
+	if (!in_scope && want != NULL && want->scope)
+		find_scope(host, path, ret);
+}
+
 void run_cgroup_find(const struct run_cgroup_host *host, const struct run_cgroup_limits *want,
 		     struct run_cgroup *ret)
 {
-	char text[TEXT_MAX];
-
-	*ret = (struct run_cgroup)RUN_CGROUP_NONE;
-	if (open_own(host, ret, text) != 0 ||
-	    check_delegated(host, ret, *own_path(text) == '\0') != 0)
-		return;
-	(void)check_controllers(ret, want);
+	find(host, want, false, ret);
 }
 
 /* --- making it --- */
@@ -231,19 +276,19 @@ static void remove_stale(int own, const char *prefix)
 	cgroup_dir_close(&dir);
 }
 
-static void name_make(struct run_cgroup *c)
+/* Return: how much of it all runs in this pid namespace share: a pid means something there only. */
+static size_t name_make(char *buf, size_t size)
 {
-	char prefix[40];
 	struct timespec now;
 	struct stat st = { 0 };
+	int len;
 
-	/* A pid means something in its own namespace only. */
 	(void)stat("/proc/self/ns/pid", &st);
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	(void)snprintf(prefix, sizeof(prefix), "agentbox-%lx-", (unsigned long)st.st_ino);
-	remove_stale(c->own, prefix);
-	(void)snprintf(c->name, sizeof(c->name), "%s%d-%lx", prefix, (int)getpid(),
+	len = snprintf(buf, size, "agentbox-%lx-", (unsigned long)st.st_ino);
+	(void)snprintf(buf + len, size - (size_t)len, "%d-%lx", (int)getpid(),
 		       (unsigned long)now.tv_nsec);
+	return (size_t)len;
 }
 
 static void leaf_name(const struct run_cgroup *c, char *buf, size_t size)
@@ -340,9 +385,12 @@ static int set_limits(int dir, const struct run_cgroup_limits *want, const char 
 static int make_locked(const struct run_cgroup_limits *want, struct run_cgroup *c, struct err *err)
 {
 	const char *what;
+	char prefix[40];
 	int r;
 
-	name_make(c);
+	(void)snprintf(prefix, sizeof(prefix), "%.*s", (int)name_make(c->name, sizeof(c->name)),
+		       c->name);
+	remove_stale(c->own, prefix);
 	if (not_passed_on(c->own, want) != NULL) {
 		r = pass_on(c, want);
 		if (r < 0)
@@ -357,11 +405,52 @@ static int make_locked(const struct run_cgroup_limits *want, struct run_cgroup *
 	return r < 0 ? step_failed(err, what, r) : 0;
 }
 
+/* Wait until the manager has moved this process to NAME.scope. */
+static bool wait_moved(const char *name)
+{
+	const struct timespec moment = { .tv_nsec = SCOPE_NS };
+	char want[96], text[TEXT_MAX];
+
+	(void)snprintf(want, sizeof(want), "/%s.scope", name);
+	for (int i = 0; i < SCOPE_TRIES; i++) {
+		const char *path = read_text(AT_FDCWD, run_cgroup_host.self, text, sizeof(text))
+					   ? own_path(text)
+					   : NULL;
+		size_t len = path == NULL ? 0 : strlen(path);
+
+		if (len > strlen(want) && strcmp(path + len - strlen(want), want) == 0)
+			return true;
+		(void)nanosleep(&moment, NULL);
+	}
+	return false;
+}
+
+/* What is found in the scope is judged as if the caller had been started there. */
+static void enter_scope(const struct run_cgroup_limits *want, struct run_cgroup *ret)
+{
+	const struct run_scope_host host = scope_host(&run_cgroup_host);
+	char name[64], why[160];
+
+	(void)name_make(name, sizeof(name));
+	if (run_scope_ask(&host, name, why, sizeof(why)) != 0) {
+		no_scope(ret, why);
+		return;
+	}
+	if (!wait_moved(name)) {
+		no_scope(ret, "it did not start the scope in time");
+		return;
+	}
+	find(&run_cgroup_host, want, true, ret);
+	ret->scope = ret->own >= 0;
+}
+
 int run_cgroup_make(const struct run_cgroup_limits *want, struct run_cgroup *ret, struct err *err)
 {
 	int r;
 
 	run_cgroup_find(&run_cgroup_host, want, ret);
+	if (ret->scope)
+		enter_scope(want, ret);
 	if (ret->own < 0)
 		return 0;
 	if (flock(ret->own, LOCK_EX) != 0)

@@ -18,14 +18,16 @@ struct run_cgroup_limits {
 	uint64_t memory;     /* bytes, swap included */
 	uint64_t processes;  /* tasks, init included */
 	uint64_t cpus_milli; /* thousandths of a processor */
+	bool scope;          /* the user manager may be asked for one (run/scope.h) */
 };
 
 struct run_cgroup {
 	int fd;           /* owned: the run's directory, for clone3; -1: there is none */
 	int own;          /* owned: the directory of the supervisor's, or -1 */
 	bool moved;       /* the supervisor was moved to a leaf beside it */
+	bool scope;       /* by the user manager: own is in its scope, or with -1 could be */
 	char name[64];    /* in own */
-	char reason[192]; /* with fd -1, for people */
+	char reason[448]; /* with fd -1, for people */
 };
 
 #define RUN_CGROUP_NONE                                                                            \
@@ -38,15 +40,17 @@ struct run_cgroup_host {
 	const char *mount;   /* "/sys/fs/cgroup" */
 	const char *self;    /* "/proc/self/cgroup" */
 	const char *systemd; /* "/run/systemd/system": it is the manager of all cgroups */
+	const char *runtime; /* "/run/user", of the user managers */
 	bool any_fs;         /* mount need not be a cgroup file system */
 };
 extern const struct run_cgroup_host run_cgroup_host;
 
-/* run_cgroup_find() - whether one with @want could be made: ret->own is open, or ret->reason says
- * why not. Nothing is changed. @want NULL: any limit at all. */
+/* run_cgroup_find() - whether one with @want could be made: ret->own is open, or ret->scope set, or
+ * ret->reason says why not. Nothing is changed. @want NULL: any limit at all, and no scope. */
 void run_cgroup_find(const struct run_cgroup_host *host, const struct run_cgroup_limits *want,
 		     struct run_cgroup *ret);
-/* run_cgroup_make() - make it, set the limits, and read them back.
+/* run_cgroup_make() - make it, set the limits, and read them back. With want->scope the supervisor
+ * may be in another cgroup after it, and stays there.
  * Return: 0, also with ret->fd -1 and a reason; -1 when it failed half way. */
 MUST_CHECK int run_cgroup_make(const struct run_cgroup_limits *want, struct run_cgroup *ret,
 			       struct err *err);

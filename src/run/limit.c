@@ -66,7 +66,8 @@ void limit_of_kernel(struct supervisor *s, bool init_killed)
 	run_cgroup_usage(s->cgroup, &u);
 	peaks(s, &u);
 	/* The kernel ends the whole cgroup, init with it (memory.oom.group). */
-	if (u.oom_kills > 0 && memory->mechanism == PLAN_MECHANISM_CGROUP) {
+	if (u.oom_kills > 0 && (memory->mechanism == PLAN_MECHANISM_CGROUP ||
+				memory->mechanism == PLAN_MECHANISM_SCOPE)) {
 		if (init_killed)
 			limit_reached(s, PLAN_LIMIT_MEMORY,
 				      u.memory_known ? u.memory_peak : memory->bound);

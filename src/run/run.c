@@ -37,7 +37,9 @@ static int run_check_cgroup(const struct supervisor *s, struct err *err)
 	bool have = s->cgroup != NULL && s->cgroup->fd >= 0;
 
 	for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++) {
-		if (s->plan->limits[i].mechanism == PLAN_MECHANISM_CGROUP && !have)
+		enum plan_mechanism m = s->plan->limits[i].mechanism;
+
+		if ((m == PLAN_MECHANISM_CGROUP || m == PLAN_MECHANISM_SCOPE) && !have)
 			return err_set(err, ERR_INTERNAL, 0, "the cgroup of the run is missing");
 	}
 	return 0;

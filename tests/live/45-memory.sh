@@ -103,7 +103,7 @@ is "$rc" 0 "room enough (control)"
 if command -v strace >/dev/null && [ "$CALLER" != nested ]; then
 	base_profile
 	strace -f -o "$T/calls" "$AGENTBOX" run --state "$STATE" -p "$P" -- true 2>/dev/null
-	is "$(grep -c -e timerfd -e /sys/fs/cgroup "$T/calls")" 0 "a plain run looks for no cgroup and sets no timer"
+	is "$(grep -c -e timerfd -e /sys/fs/cgroup -e libsystemd "$T/calls")" 0 "a plain run looks for no cgroup, loads no library for one and sets no timer"
 	base_profile "limits: {memory: 64M}"
 	strace -f -o "$T/calls" "$AGENTBOX" run --state "$STATE" -p "$P" -- true 2>/dev/null
 	like "$(grep -c -e timerfd -e /sys/fs/cgroup "$T/calls")" '^[1-9]' "one with it does (control)"

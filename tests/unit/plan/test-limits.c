@@ -97,7 +97,8 @@ static int limits_compile(struct hand *h, struct arena *a, const char *limits,
 	if (hand_load(h, text, strlen(text)) != 0)
 		return -1;
 	hand_facts(h, o);
-	h->rq.cgroup = cgroup == NULL;
+	h->rq.cgroup = cgroup == NULL || strcmp(cgroup, "scope") == 0;
+	h->rq.scope = cgroup != NULL && strcmp(cgroup, "scope") == 0;
 	h->rq.cgroup_why = cgroup;
 	return hand_compile(h);
 }
@@ -126,44 +127,53 @@ static const struct choice {
 	const char *limits;
 	enum hand_caller caller;
 	bool fallback;
-	bool cgroup;
+	enum { NONE, OWN, SCOPE } cgroup;
 	enum plan_limit limit;
 	enum plan_mechanism mechanism;
 	bool watched;
 	const char *refused;
 } choices[] = {
-	{ "memory: 64M", HAND_USER, false, true, PLAN_LIMIT_MEMORY, PLAN_MECHANISM_CGROUP, false,
+	{ "memory: 64M", HAND_USER, false, OWN, PLAN_LIMIT_MEMORY, PLAN_MECHANISM_CGROUP, false,
 	  NULL },
-	{ "memory: 64M", HAND_USER, false, false, PLAN_LIMIT_MEMORY, PLAN_MECHANISM_RLIMIT_MONITOR,
+	{ "memory: 64M", HAND_USER, false, NONE, PLAN_LIMIT_MEMORY, PLAN_MECHANISM_RLIMIT_MONITOR,
 	  true, NULL },
-	{ "memory: 64M, enforce: kernel", HAND_USER, false, true, PLAN_LIMIT_MEMORY,
+	{ "memory: 64M, enforce: kernel", HAND_USER, false, OWN, PLAN_LIMIT_MEMORY,
 	  PLAN_MECHANISM_CGROUP, false, NULL },
-	{ "memory: 64M, enforce: kernel", HAND_USER, false, false, PLAN_LIMIT_MEMORY, 0, false,
+	{ "memory: 64M, enforce: kernel", HAND_USER, false, NONE, PLAN_LIMIT_MEMORY, 0, false,
 	  "'limits.memory' cannot be enforced by the kernel here: none here" },
-	{ "cpus: 1", HAND_USER, false, true, PLAN_LIMIT_CPUS, PLAN_MECHANISM_CGROUP, false, NULL },
-	{ "cpus: 1", HAND_USER, false, false, PLAN_LIMIT_CPUS, 0, false,
+	{ "memory: 64M, enforce: kernel", HAND_USER, false, SCOPE, PLAN_LIMIT_MEMORY,
+	  PLAN_MECHANISM_SCOPE, false, NULL },
+	{ "cpus: 1, enforce: kernel", HAND_USER, false, SCOPE, PLAN_LIMIT_CPUS,
+	  PLAN_MECHANISM_SCOPE, false, NULL },
+	{ "processes: 50, enforce: kernel", HAND_ROOT, true, SCOPE, PLAN_LIMIT_PROCESSES,
+	  PLAN_MECHANISM_SCOPE, false, NULL },
+	{ "cpus: 1", HAND_USER, false, OWN, PLAN_LIMIT_CPUS, PLAN_MECHANISM_CGROUP, false, NULL },
+	{ "cpus: 1", HAND_USER, false, NONE, PLAN_LIMIT_CPUS, 0, false,
 	  "'limits.cpus' cannot be enforced here: none here" },
-	{ "disk: 1G", HAND_USER, false, true, PLAN_LIMIT_DISK, PLAN_MECHANISM_MONITOR, true, NULL },
-	{ "disk: 1G, enforce: kernel", HAND_USER, false, true, PLAN_LIMIT_DISK, 0, false,
+	{ "disk: 1G", HAND_USER, false, OWN, PLAN_LIMIT_DISK, PLAN_MECHANISM_MONITOR, true, NULL },
+	{ "disk: 1G, enforce: kernel", HAND_USER, false, OWN, PLAN_LIMIT_DISK, 0, false,
 	  "it could only be watched" },
-	{ "enforce: kernel", HAND_USER, false, false, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_RLIMIT,
+	{ "enforce: kernel", HAND_USER, false, NONE, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_RLIMIT,
 	  false, NULL },
 	/* Kernel uid 0 is exempt. */
-	{ "timeout: 1s", HAND_ROOT, true, false, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_NONE, false,
+	{ "timeout: 1s", HAND_ROOT, true, NONE, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_NONE, false,
 	  NULL },
-	{ "processes: 50", HAND_ROOT, true, false, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_MONITOR,
+	{ "processes: 50", HAND_ROOT, true, NONE, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_MONITOR,
 	  true, NULL },
-	{ "processes: 50", HAND_ROOT, true, true, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_CGROUP,
-	  false, NULL },
-	{ "enforce: kernel", HAND_ROOT, true, false, PLAN_LIMIT_PROCESSES, 0, false, "none here" },
+	{ "processes: 50", HAND_ROOT, true, OWN, PLAN_LIMIT_PROCESSES, PLAN_MECHANISM_CGROUP, false,
+	  NULL },
+	{ "enforce: kernel", HAND_ROOT, true, NONE, PLAN_LIMIT_PROCESSES, 0, false, "none here" },
 };
 
 static void test_choice(struct tap *t, const struct choice *c)
 {
+	static const char *const texts[] = {
+		[NONE] = "none here", [OWN] = NULL, [SCOPE] = "scope"
+	};
 	struct hand_options o = { .caller = c->caller, .fallback = c->fallback };
 	struct arena a = { 0 };
 	struct hand h;
-	int r = limits_compile(&h, &a, c->limits, &o, c->cgroup ? NULL : "none here");
+	int r = limits_compile(&h, &a, c->limits, &o, texts[c->cgroup]);
 
 	if (c->refused != NULL) {
 		tap_ok(t, r != 0 && strstr(h.err.msg, c->refused) != NULL && h.err.line == 1,

@@ -2,13 +2,17 @@
 /* Where a run may have a cgroup of its own, and why not elsewhere: trees of plain files. What the
  * kernel does with a real one is in tests/vm. */
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "run/cgroup.h"
+#include "run/scope.h"
 #include "tap.h"
 
 #define ALL "cpuset cpu io memory pids"
@@ -47,7 +51,7 @@ static const struct row {
 
 static void put(const char *dir, const char *name, const char *text)
 {
-	char path[256];
+	char path[512];
 	FILE *f;
 
 	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -144,6 +148,104 @@ static void test_not_cgroupfs(struct tap *t)
 	run_cgroup_close(&c);
 }
 
+/* Where a scope may be asked for: trees of plain files again, and a socket for the bus. */
+static const struct scope_row {
+	const char *what;
+	const char *path;  /* below the user's slice */
+	const char *where; /* of the limit, below it; NULL: none */
+	const char *file, *text;
+	bool bus;
+	const char *why; /* NULL: it may */
+} scope_rows[] = {
+	{ "a login session", "session-3.scope", NULL, NULL, NULL, true, NULL },
+	{ "a service", "user@1000.service/app.slice/x.service", NULL, NULL, NULL, true, NULL },
+	{ "no manager", "session-3.scope", NULL, NULL, NULL, false, "there is none at" },
+	{ "what is unlimited", "session-3.scope", "session-3.scope", "cpu.max", "max 100000\n",
+	  true, NULL },
+	{ "nor is this one", "session-3.scope", "session-3.scope", "io.max", "\n", true, NULL },
+	{ "memory", "session-3.scope", "session-3.scope", "memory.max", "1048576\n", true,
+	  "memory.max of session-3.scope" },
+	{ "a part of a processor", "session-3.scope", "session-3.scope", "cpu.max",
+	  "50000 100000\n", true, "cpu.max of" },
+	{ "some of the processors", "session-3.scope", "session-3.scope", "cpuset.cpus", "0\n",
+	  true, "cpuset.cpus of" },
+	{ "what only begins so", "session-3.scope", "session-3.scope", "pids.max", "maximum\n",
+	  true, "pids.max of" },
+	{ "above it", "user@1000.service/app.slice/x.service", "user@1000.service/app.slice",
+	  "pids.max", "500\n", true, "pids.max of app.slice" },
+	{ "above both", "user@1000.service/app.slice/x.service", "user@1000.service", "pids.max",
+	  "500\n", true, NULL },
+	{ "above a session and it", "session-3.scope", ".", "memory.max", "1048576\n", true, NULL },
+	{ "the manager itself", "user@1000.service", NULL, NULL, NULL, true, "no login session" },
+	{ "the slice itself", "", NULL, NULL, NULL, true, "no login session" },
+	{ "another user's", "../user-1001.slice/session-3.scope", NULL, NULL, NULL, true,
+	  "no login session" },
+	{ "one that is gone", "session-3.scope/gone", "none", NULL, NULL, true,
+	  "would leave a limit" },
+};
+
+PRINTF_LIKE(1, 2) static void run_shell(const char *fmt, ...)
+{
+	char command[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	if (system(command) != 0)
+		abort();
+}
+
+static void make_bus(const char *top)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/1000/bus", top);
+	if (bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) != 0)
+		abort();
+	/* Of the user that the row is about: this test's own number is another one. */
+	if (geteuid() == 0 && chown(sa.sun_path, 1000, 1000) != 0)
+		abort();
+	(void)close(fd);
+}
+
+static void test_scope(struct tap *t, const struct scope_row *row)
+{
+	char top[] = "/tmp/scope-test.XXXXXX";
+	char slice[128], at[256], path[256], why[256] = "";
+	const struct run_scope_host host = { .mount = top, .runtime = top, .uid = 1000 };
+	int r;
+
+	if (mkdtemp(top) == NULL)
+		abort();
+	(void)snprintf(slice, sizeof(slice), "%s/user.slice/user-1000.slice", top);
+	run_shell("mkdir -p '%s/%s'", slice, row->path);
+	(void)snprintf(path, sizeof(path), "user.slice/user-1000.slice/%s", row->path);
+	if (strncmp(row->path, "../", 3) == 0)
+		(void)snprintf(path, sizeof(path), "user.slice/%s", row->path + 3);
+	if (row->where != NULL && row->file == NULL) {
+		run_shell("rmdir '%s/%s'", slice, row->path);
+	} else if (row->where != NULL) {
+		(void)snprintf(at, sizeof(at), "%s/%s", slice, row->where);
+		put(at, row->file, row->text);
+	}
+	run_shell("mkdir '%s/1000'", top);
+	if (row->bus)
+		make_bus(top);
+	r = run_scope_check(&host, path, why, sizeof(why));
+	/* Elsewhere the socket is not the user's. */
+	if (row->why == NULL && geteuid() != 0 && geteuid() != 1000)
+		tap_ok(t, r != 0 && strstr(why, "there is none at") != NULL, "%s: %s", row->what,
+		       why);
+	else if (row->why == NULL)
+		tap_ok(t, r == 0, "%s: it may be left (%s)", row->what, why);
+	else
+		tap_ok(t, r != 0 && (strstr(why, row->why) != NULL || geteuid() != 0),
+		       "%s: it may not: %s", row->what, why);
+	run_shell("rm -r '%s'", top);
+}
+
 int main(void)
 {
 	struct tap t = { 0 };
@@ -152,5 +254,7 @@ int main(void)
 		test_row(&t, &rows[i]);
 	test_wanted(&t);
 	test_not_cgroupfs(&t);
+	for (size_t i = 0; i < ARRAY_SIZE(scope_rows); i++)
+		test_scope(&t, &scope_rows[i]);
 	return tap_done(&t);
 }
