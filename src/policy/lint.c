@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "policy/lint.h"
-
 #include <string.h>
 
 #include "base/path.h"
-#include "policy/connect.h"
+#include "policy/lint-checks.h"
 #include "policy/match.h"
 
-struct lint {
-	struct arena *arena;
-	const struct profile *profile;
-	const struct lint_host *host;
-	lint_findings *ret;
-};
+void lint_add(struct lint *l, const struct profile_pos *at, const char *check, const char *text)
+{
+	for (size_t i = 0; i < l->ret->n; i++) {
+		const struct lint_finding *f = &l->ret->v[i];
 
-#define found(l, at, check, ...)                                                                   \
-	(*array_push((l)->arena, (l)->ret) = (struct lint_finding){                                \
-		 .pos = (at), .name = (check), .text = arena_printf((l)->arena, __VA_ARGS__) })
+		if (f->pos.line == at->line && f->pos.col == at->col &&
+		    strcmp(f->pos.file, at->file) == 0 && strcmp(f->name, check) == 0 &&
+		    strcmp(f->text, text) == 0)
+			return;
+	}
+	*array_push(l->arena, l->ret) =
+		(struct lint_finding){ .pos = *at, .name = check, .text = text };
+}
 
-static const char *where(struct lint *l, const struct profile_pos *from,
-			 const struct profile_pos *to)
+const char *lint_where(struct lint *l, const struct profile_pos *from, const struct profile_pos *to)
 {
 	if (strcmp(from->file, to->file) == 0)
 		return arena_printf(l->arena, "line %u", to->line);
@@ -40,68 +40,12 @@ static void check_shells(struct lint *l)
 		for (size_t k = 0; k < ARRAY_SIZE(shells); k++) {
 			if (!match_wildcards(name, shells[k]))
 				continue;
-			found(l, c->pos, "shell",
-			      "'%s' lets '%s' start, which is a shell: then 'commands' binds "
-			      "nothing that a script can do by itself",
-			      c->text, shells[k]);
+			lint_found(l, c->pos, "shell",
+				   "'%s' lets '%s' start, which is a shell: then 'commands' binds "
+				   "nothing that a script can do by itself",
+				   c->text, shells[k]);
 			break;
 		}
-	}
-}
-
-static bool may_connect(const struct lint *l, const struct profile_agent *declared)
-{
-	const struct policy_agent *agent = agent_widest(l->arena, declared);
-	struct request rq = { .action = ACTION_NET_CONNECT, .kind = REQUEST_HOST };
-	struct connect_rules rules;
-	struct decision d;
-
-	if (l->profile->sandbox.network == PROFILE_NETWORK_NAMED) {
-		connect_build(l->arena, l->profile, agent, &rules);
-		return connect_network(l->profile, &rules);
-	}
-	policy_decide(l->profile, agent, &rq, &d);
-	return d.verdict == PROFILE_ALLOW;
-}
-
-static bool is_loopback(const struct host_addr *a)
-{
-	static const struct host_addr v4 = { .bytes = { 127 }, .family = 4 };
-	static const struct host_addr v6 = { .bytes = { [15] = 1 }, .family = 6 };
-
-	return host_addr_in(a, &v4, 8) || host_addr_in(a, &v6, 128);
-}
-
-static void check_published(struct lint *l)
-{
-	const struct profile_named *n = &l->profile->sandbox.named;
-
-	for (size_t i = 0; i < n->publish.n; i++) {
-		const struct profile_publish *p = &n->publish.v[i];
-
-		if (!is_loopback(&p->addr))
-			found(l, p->pos, "publish",
-			      "'%s' lets other machines reach what listens inside on port %u; "
-			      "without an address this host alone does",
-			      p->text, p->inside);
-	}
-}
-
-static void check_network(struct lint *l)
-{
-	const struct profile *p = l->profile;
-
-	if (p->sandbox.network == PROFILE_NETWORK_NONE)
-		return;
-	check_published(l);
-	for (size_t i = 0; i < p->permissions.agents.n; i++) {
-		const struct profile_agent *agent = &p->permissions.agents.v[i];
-
-		if (!may_connect(l, agent))
-			found(l, p->sandbox.network_pos, "connect",
-			      "the sandbox has a network, but agent '%s' (%s) may connect to "
-			      "nothing: it gets none",
-			      agent->id, where(l, &p->sandbox.network_pos, &agent->pos));
 	}
 }
 
@@ -127,10 +71,11 @@ static void check_host_programs(struct lint *l, const struct profile_root *root)
 	const char *self = l->host->self;
 
 	if (self != NULL && path_covers(root->path, self))
-		found(l, root->pos, "binary",
-		      "the writable root '%s' holds agentbox itself: it is kept read-only there, "
-		      "but better lies elsewhere",
-		      root->path);
+		lint_found(
+			l, root->pos, "binary",
+			"the writable root '%s' holds agentbox itself: it is kept read-only there, "
+			"but better lies elsewhere",
+			root->path);
 	for (const char *p = l->host->path_env; p != NULL && *p != '\0'; p += *p == ':') {
 		size_t len = strcspn(p, ":");
 		const char *dir = arena_strndup(l->arena, p, len);
@@ -138,10 +83,11 @@ static void check_host_programs(struct lint *l, const struct profile_root *root)
 		p += len;
 		if (!path_is_canonical(dir) || !path_covers(root->path, dir))
 			continue;
-		found(l, root->pos, "path",
-		      "the writable root '%s' holds '%s', which is in PATH: what is put there from "
-		      "inside is run outside",
-		      root->path, dir);
+		lint_found(l, root->pos, "path",
+			   "the writable root '%s' holds '%s', which is in PATH: what is put there "
+			   "from "
+			   "inside is run outside",
+			   root->path, dir);
 		return;
 	}
 }
@@ -173,11 +119,11 @@ static void check_roots(struct lint *l)
 		if (is_written(l, root))
 			check_host_programs(l, root);
 		if (l->profile->permissions.agents.n > 0 && !is_read(l, root))
-			found(l, root->pos, "unused",
-			      "no agent may read all of root '%s': the sandbox is wider than "
-			      "policy "
-			      "and the root is never mounted",
-			      root->at);
+			lint_found(l, root->pos, "unused",
+				   "no agent may read all of root '%s': the sandbox is wider than "
+				   "policy "
+				   "and the root is never mounted",
+				   root->at);
 	}
 }
 
@@ -209,16 +155,52 @@ static void check_paths(struct lint *l, const struct profile_rule *rule)
 		for (size_t k = 0; k < s->roots.n; k++)
 			reached = reached || glob_reaches(&path->glob, s->roots.v[k].at);
 		if (rule->mode == PROFILE_ALLOW && !reached && !path->more)
-			found(l, rule->pos, "outside",
-			      "'%s' is outside sandbox roots: the rule allows it and the sandbox "
-			      "has not got it",
-			      path->text);
+			lint_found(
+				l, rule->pos, "outside",
+				"'%s' is outside sandbox roots: the rule allows it and the sandbox "
+				"has not got it",
+				path->text);
 		if (rule->mode == PROFILE_INTERRUPT && strcmp(path->glob.prefix, "/") == 0 &&
 		    path->glob.n > 0 && !glob_is_subtree(&path->glob))
-			found(l, rule->pos, "anchor",
-			      "'%s' asks a person for every match anywhere: anchor it below a "
-			      "directory",
-			      path->text);
+			lint_found(l, rule->pos, "anchor",
+				   "'%s' asks a person for every match anywhere: anchor it below a "
+				   "directory",
+				   path->text);
+	}
+}
+
+/* The deepest root that holds all of what a pattern can match, or NULL. */
+static const struct profile_root *root_of(const struct profile_sandbox *s,
+					  const struct profile_path *path)
+{
+	const struct profile_root *best = NULL;
+
+	for (size_t i = 0; i < s->roots.n; i++) {
+		const struct profile_root *r = &s->roots.v[i];
+
+		if (path_covers(r->at, path->glob.prefix) &&
+		    (best == NULL || path_covers(best->at, r->at)))
+			best = r;
+	}
+	return best;
+}
+
+static void check_read_only(struct lint *l, const struct profile_rule *rule)
+{
+	const action_set write = action_operation_set(OPERATION_WRITE);
+
+	if (rule->mode != PROFILE_ALLOW || (rule->actions & write) == 0)
+		return;
+	for (size_t i = 0; i < rule->paths.n; i++) {
+		const struct profile_path *path = &rule->paths.v[i];
+		const struct profile_root *root = root_of(&l->profile->sandbox, path);
+
+		if (root != NULL && root->mode == PROFILE_MODE_RO)
+			lint_found(
+				l, rule->pos, "readonly",
+				"'%s' is wider than sandbox roots: the rule allows writing it, and "
+				"the root '%s' (%s) is read-only",
+				path->text, root->at, lint_where(l, &rule->pos, &root->pos));
 	}
 }
 
@@ -238,11 +220,17 @@ static void check_advisory(struct lint *l, const struct profile_agent *agent)
 		if (r->mode == PROFILE_ALLOW || r->commands.n == 0 ||
 		    strcmp(r->commands.v[0].words[0], "*") == 0)
 			continue;
-		found(l, r->pos, "advisory",
-		      "advisory: the rule on '%s' decides what is asked for, and not what an "
-		      "allowed program starts; 'commands' of the sandbox binds that",
-		      r->commands.v[0].text);
+		lint_found(l, r->pos, "advisory",
+			   "advisory: the rule on '%s' decides what is asked for, and not what an "
+			   "allowed program starts; 'commands' of the sandbox binds that",
+			   r->commands.v[0].text);
 	}
+}
+
+static void check_rule(struct lint *l, const struct profile_rule *rule)
+{
+	check_paths(l, rule);
+	check_read_only(l, rule);
 }
 
 static void check_shadowed(struct lint *l, const struct profile_agent *agent)
@@ -259,11 +247,12 @@ static void check_shadowed(struct lint *l, const struct profile_agent *agent)
 
 			if (!lint_rule_covers(earlier, later))
 				continue;
-			found(l, later->pos, "shadowed",
-			      "this %s rule is never reached: it is shadowed by the %s rule at %s, "
-			      "and the first match wins",
-			      words[later->mode], words[earlier->mode],
-			      where(l, &later->pos, &earlier->pos));
+			lint_found(l, later->pos, "shadowed",
+				   "this %s rule is never reached: it is shadowed by the %s rule "
+				   "at %s, "
+				   "and the first match wins",
+				   words[later->mode], words[earlier->mode],
+				   lint_where(l, &later->pos, &earlier->pos));
 			break;
 		}
 	}
@@ -275,13 +264,13 @@ void lint_profile(struct arena *a, const struct profile *p, const struct lint_ho
 	struct lint l = { .arena = a, .profile = p, .host = host, .ret = ret };
 
 	check_shells(&l);
-	check_network(&l);
+	lint_network(&l);
 	check_roots(&l);
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
 		const struct profile_agent *agent = &p->permissions.agents.v[i];
 
 		for (size_t k = 0; !agent->allow_all && k < agent->rules.n; k++)
-			check_paths(&l, &agent->rules.v[k]);
+			check_rule(&l, &agent->rules.v[k]);
 		check_advisory(&l, agent);
 		check_shadowed(&l, agent);
 	}

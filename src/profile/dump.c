@@ -97,6 +97,8 @@ static json_t *roots_json(const struct profile_sandbox *s)
 		json_put(o, "at", json_text(r->at));
 		json_put(o, "mode", json_text(mode_words[r->mode]));
 		json_put(o, "optional", json_boolean(r->optional));
+		if (r->sensitive)
+			json_put(o, "label", json_text("sensitive"));
 		append(list, o);
 	}
 	return list;

@@ -34,6 +34,7 @@ struct profile_root {
 	const char *at; /* virtual path, canonical */
 	enum profile_mode mode;
 	bool optional;
+	bool sensitive; /* for lint alone */
 	struct profile_pos pos;
 };
 

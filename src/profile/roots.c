@@ -9,11 +9,25 @@ struct root_text {
 	const struct yaml_pair *at;
 	enum profile_mode mode;
 	bool optional;
+	bool sensitive;
 };
 
 static const struct schema_word modes[] = { { "ro", PROFILE_MODE_RO },
 					    { "rw", PROFILE_MODE_RW },
 					    { NULL, 0 } };
+
+/* Zero is without the label. */
+static const struct schema_word labels[] = { { "sensitive", true }, { NULL, 0 } };
+
+static int parse_label(struct schema_ctx *c, const struct schema_row *row,
+		       const struct yaml_pair *p, void *field)
+{
+	unsigned label = 0;
+	int r = schema_parse_word(c, row, p, &label);
+
+	*(bool *)field = label != 0;
+	return r;
+}
 
 static const struct schema_row rows[] = {
 	{ .key = "path",
@@ -38,6 +52,12 @@ static const struct schema_row rows[] = {
 	  .offset = offsetof(struct root_text, optional),
 	  .type = "true or false",
 	  .help = "leave the root out when the path does not exist (default false)" },
+	{ .key = "label",
+	  .parse = parse_label,
+	  .offset = offsetof(struct root_text, sensitive),
+	  .words = labels,
+	  .type = "word",
+	  .help = "sensitive: lint warns of an open network beside it" },
 };
 
 const struct schema_map block_root_map = SCHEMA_MAP("a root", rows);
@@ -188,6 +208,7 @@ static int root_add(struct schema_ctx *c, const char *key, const struct yaml_nod
 	r.at = r.path;
 	r.mode = t.mode;
 	r.optional = t.optional;
+	r.sensitive = t.sensitive;
 	if (t.at != NULL && block_virtual_path(c, "at", t.at->value, &r.at) != 0)
 		return -1;
 	if (at_check(c, t.at != NULL ? t.at->value : path, r.at, t.at != NULL) != 0)

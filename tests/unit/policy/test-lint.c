@@ -7,6 +7,8 @@
 
 #define P(sandbox, permissions) "sandbox: {" sandbox "}\npermissions: {agents: {" permissions "}}\n"
 #define RULES(rules)            P("roots: [/w, /o]", "a: {rules: [\n" rules "]}")
+#define HOSTS(list)             "a: {rules: [{operations: [connect], hosts: [" list "], mode: allow}]}"
+#define HOST_ALL(id)            id ": {rules: [{operations: [connect], hosts: [\"*\"], mode: allow}]}"
 #define LAST                    "{operations: [read], paths: [\"/w/**\", \"/o/**\"], mode: allow}"
 
 static const struct {
@@ -47,6 +49,49 @@ static const struct {
 	{ P("base: {from: host, add: [/srv/t]}, roots: [/w]",
 	    "a: {allowed_actions: [read_file], allowed_roots: [/w, /srv/t/lib]}"),
 	  NULL, 0, NULL },
+	{ P("roots: [{path: /w, mode: ro}]",
+	    "a: {allowed_actions: [read_file, write_file], allowed_roots: [/w]}"),
+	  "readonly", 2, "writing it, and the root '/w' (line 1) is read-only" },
+	{ P("roots: [{path: /w, mode: ro}, {path: /w/x, mode: rw}]",
+	    "a: {allowed_actions: [read_file], allowed_roots: [/w]}, "
+	    "b: {allowed_actions: [write_file], allowed_roots: [/w/x]}"),
+	  NULL, 0, NULL },
+	{ P("roots: [{path: /w, mode: ro}]", "a: allow"), NULL, 0, NULL },
+	/* dead: what no host of the sandbox can be */
+	{ P("network: none", HOSTS("example.org")), "dead", 2, "the sandbox has no network" },
+	{ P("network: none", "a: {rules: [{operations: [connect], hosts: [\"*\"], mode: allow}]}"),
+	  NULL, 0, NULL },
+	{ P("network: {allow: [example.org, \"*.example.com\"]}",
+	    HOSTS("example.org, example.net")),
+	  "dead", 2, "'example.net' is never connected to" },
+	{ P("network: {allow: [example.org, \"*.example.com\"]}",
+	    HOSTS("example.org, a.example.com, \"*.b.example.com\", \"*.com\"")),
+	  NULL, 0, NULL },
+	{ P("network: {allow: [example.org, \"*.example.com\"]}",
+	    HOSTS("example.org, example.com")),
+	  "dead", 2, "'example.com'" },
+	{ P("network: {allow: [example.org]}", HOSTS("example.org, \"example.org:8080\"")), "dead",
+	  2, "'example.org:8080'" },
+	{ P("network: {allow: [example.org, 203.0.113.0/24]}", HOSTS("example.org, 203.0.113.9")),
+	  NULL, 0, NULL },
+	{ P("network: {allow: [example.org, 203.0.113.0/24]}", HOSTS("example.org, 203.0.112.9")),
+	  "dead", 2, "'203.0.112.9'" },
+	{ P("network: {allow: [example.org]}",
+	    "a: {rules: [{operations: [connect], hosts: [example.net], mode: deny}, "
+	    "{operations: [connect], hosts: [\"*\"], mode: allow}]}"),
+	  NULL, 0, NULL },
+	{ P("network: {allow: [\"*:443\"]}", HOSTS("example.org")), "wide", 1,
+	  "'*:443' allows every host" },
+	/* sensitive: who reads it beside who may connect */
+	{ P("roots: [{path: /w, label: sensitive}]\n  , network: host", "a: allow"), "sensitive", 1,
+	  "agent 'a' (line 3) may read it and has a network (line 2)" },
+	{ P("roots: [/w], network: host", "a: allow"), NULL, 0, NULL },
+	{ P("roots: [{path: /w, label: sensitive}], network: none", "a: allow"), NULL, 0, NULL },
+	{ P("roots: [{path: /w, label: sensitive}], network: {allow: [example.org]}", "a: allow"),
+	  NULL, 0, NULL },
+	{ P("roots: [{path: /w, label: sensitive}], network: host",
+	    "a: {allowed_actions: [read_file], allowed_roots: [/w]}, " HOST_ALL("b")),
+	  "connect", 1, "agent 'a'" },
 	{ RULES("{operations: [read], paths: [\"/**/secrets\"], mode: interrupt},\n" LAST),
 	  "anchor", 3, "'/**/secrets' asks a person" },
 	{ RULES("{operations: [write], paths: [\"/w/**\"], mode: interrupt},\n" LAST), NULL, 0,

@@ -69,7 +69,7 @@ static const struct common_row roots[] = {
 	{ SANDBOX("roots: [{path: x, mode: r}]"), 1, 35, "'mode' must be ro or rw, not 'r'" },
 	{ SANDBOX("roots: [{path: x, mode: overlay}]"), 1, 35, "'mode' must be ro or rw" },
 	{ SANDBOX("roots: [{path: x, optional: 1}]"), 1, 39, "true or false" },
-	{ SANDBOX("roots: [{path: x, label: sensitive}]"), 1, 29, "unknown key 'label'" },
+	{ SANDBOX("roots: [{path: x, labels: x}]"), 1, 29, "unknown key 'labels'" },
 	/* at */
 	{ SANDBOX("roots: [{path: x, at: x}]"), 1, 33, "must start with '/'" },
 	{ SANDBOX("roots: [{path: x, at: ~/x}]"), 1, 33, "as seen inside" },
