@@ -402,7 +402,6 @@ _Noreturn void child_work(const struct child_ctx *ctx, int setup)
 		r = work_list(w, &report);
 	report.errnum = -r;
 	/* Where nobody can be told, the status alone says it. */
-	if (child_send_report(ctx, &report) < 0)
-		r = -EPIPE;
+	(void)child_send_report(ctx, &report);
 	sys_exit_group(r == 0 ? 0 : 1);
 }

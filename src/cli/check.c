@@ -49,21 +49,56 @@ static bool trap_binds(enum policy_trap trap, bool write)
 	return trap == POLICY_TRAP_HIDE || (trap == POLICY_TRAP_FREEZE && write);
 }
 
-/* The same guards that a plan is made of: traps, what a trap that is a link leads to, files of
- * agentbox itself. */
-int check_guards(const struct cli_context *c, struct resolved *ret, struct err *err)
+/* What the sandbox itself would grant of each root: traps do not depend on who asks. */
+static const struct tree_access *whole_access(const struct cli_context *c)
 {
-	const struct resolve_input in = {
+	const struct facts *f = &c->facts;
+	struct tree_access *ret = arena_array(c->arena, f->roots.n, sizeof(*ret));
+
+	for (size_t i = 0; i < f->roots.n; i++)
+		ret[i] = (struct tree_access){
+			.read = true, .write = f->roots.v[i].root->mode != PROFILE_MODE_RO
+		};
+	return ret;
+}
+
+static struct resolve_input guards_input(const struct cli_context *c,
+					 const struct tree_access *access)
+{
+	return (struct resolve_input){
 		.profile = c->profile,
 		.agent = c->agent,
 		.facts = &c->facts,
 		.view = &c->view,
-		.access = c->access,
-		.no_rules = true,
+		.access = access,
 	};
+}
 
+/* The same guards that a plan is made of: traps, what a trap that is a link leads to, files of
+ * agentbox itself. */
+int check_guards(const struct cli_context *c, struct resolved *ret, struct err *err)
+{
+	struct resolve_input in = guards_input(c, whole_access(c));
+
+	in.no_rules = true;
 	*ret = (struct resolved){ 0 };
 	return resolve_guards(c->arena, &in, ret, err);
+}
+
+/* A file with more than one name may be what a rule denies by another: a run would cover both. */
+static int check_names(const struct cli_context *c, const struct view_target *t, bool write,
+		       bool *ret, struct err *err)
+{
+	struct resolve_input in = guards_input(c, c->access);
+	struct resolved guards = { 0 };
+
+	if (t->object.fd < 0 || !S_ISREG(t->object.mode) || t->object.nlink < 2)
+		return 0;
+	in.names_only = true;
+	if (resolve_guards(c->arena, &in, &guards, err) != 0)
+		return -1;
+	*ret = *ret || check_guarded(&guards, t->path, write, false);
+	return 0;
 }
 
 bool check_guarded(const struct resolved *r, const char *path, bool write, bool below)
@@ -108,7 +143,8 @@ int check_path(struct arena *a, const struct cli_context *c, enum action action,
 	if (ret->inside) {
 		struct resolved guards;
 
-		if (check_guards(c, &guards, err) != 0) {
+		if (check_guards(c, &guards, err) != 0 ||
+		    check_names(c, t, write, &rq.control_plane, err) != 0) {
 			view_target_close(t);
 			return -1;
 		}

@@ -184,10 +184,12 @@ static int run(struct tool_args *args, struct tool *t, struct tool_list *l, stru
 		cli_say("the outcome could not be written to the audit log");
 	if (!args->quiet && out->work.cut && out->work.errnum == 0)
 		note_cut(t, &out->work);
-	if (out->status != OUTCOME_EXITED || err->set)
+	if (out->status != OUTCOME_EXITED)
 		return outcome_rc(out);
-	if (out->exit_code != 0)
+	if (out->exit_code != 0 && !err->set)
 		return tool_failed(t, &out->work, err);
+	if (err->set) /* what was read did not arrive */
+		return EXITCODE_TOOL;
 	if (l->broken) {
 		(void)err_set(err, ERR_INTERNAL, 0, "the list of %s cannot be read", t->path);
 		return EXITCODE_FAILED;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Theory of operation: the decision has followed every link and holds what it was about. That one
- * object is all that the sandbox shows: a file that is read or a directory that is listed; for a
- * file that is written, its directory. So nothing that happens to names meanwhile leads the work
- * to another place, and what rules deny beside it is not there to be met. */
+ * object, where a root holds it, is all that the sandbox shows: a file that is read or a directory
+ * that is listed; for a file that is written, its directory. So nothing that happens to names
+ * meanwhile leads the work to another place, and what rules deny beside it is not there to be met.
+ */
 #include "cli/tool.h"
 
 #include <errno.h>
@@ -150,8 +151,9 @@ static int show(struct arena *a, struct tool *t, struct err *err)
 
 	if (e != 0)
 		return fail(t, e, err);
-	if (target->is_own_dir) {
-		/* It has no content but what a run has in it. */
+	if (target->node->kind != VIEW_ROOT) {
+		/* The base as a run has it, with our own files and masks over it; a directory of
+		 * our own has no content but what is in it there. */
 		cli_context_view(&t->prep.context, false);
 		t->work.at = target->path;
 		return 0;

@@ -169,6 +169,77 @@ is "$(cat "$T/secret")" s "what it names is as it was"
 expect_rc 0 "a link to a file is written through" t write /ws/inner <<<j
 is "$(cat "$WS/i")$(readlink "$WS/inner")" ji "and stays a link"
 
+# the base, as a run has it
+expect_out "$(ab -- cat /etc/passwd)" "files of the sandbox's own are read as programs see them" \
+	t read /etc/passwd
+unlike "$(t read /etc/passwd)" "daemon" "not the host's"
+check "those of the system too" sh -c '"$0" tool --state "$1" -p "$2" read /usr/bin/env | cmp - /usr/bin/env' \
+	"$AGENTBOX" "$STATE" "$P"
+like "$(t ls /usr)" "bin/.*share/" "and its directories are listed"
+expect_rc 121 "but not written" t write /usr/bin/agentbox-none <<<x
+expect_rc 121 "nor is what the kernel makes" t read /proc/self/status
+
+# another name of what may not be read
+echo s >"$WS/.env"
+ln "$WS/.env" "$WS/env-by-another-name"
+expect_rc 120 "a hard link to a hidden file" t read /ws/env-by-another-name
+rm "$WS/.env"
+expect_rc 0 "without the other name (control)" t read /ws/env-by-another-name
+rm "$WS/env-by-another-name"
+profile links <<YAML
+sandbox:
+  roots: [{path: "$WS", at: /ws, mode: rw}]
+permissions:
+  agents:
+    me:
+      rules:
+        - {operations: [read, write], paths: [/ws/sub/secret], mode: deny}
+        - {operations: [read, write], paths: [/ws/**], mode: allow}
+    part: {rules: [{operations: [read, write], paths: ["/ws/.git/**", "/ws/sub/**"], mode: allow}]}
+YAML
+mkdir -p "$WS/sub" "$WS/.git/hooks"
+echo s >"$WS/sub/secret"
+ln "$WS/sub/secret" "$WS/alias"
+expect_rc 120 "one to what a rule denies" t -a me read /ws/alias
+expect_rc 120 "or writes" t -a me write /ws/alias <<<x
+rm "$WS/sub/secret"
+expect_rc 0 "without it (control)" t -a me read /ws/alias
+printf '[core]\n' >"$WS/.git/config"
+echo 'ref: refs/heads/x' >"$WS/.git/HEAD"
+mkdir -p "$WS/.git/objects" "$WS/.git/refs"
+for f in config hooks/pre-commit; do
+	expect_rc 120 "who has a part of a root does not write to .git/$f" t -a part write /ws/.git/$f <<<x
+done
+expect_rc 0 "but to other files of that part (control)" t -a part write /ws/.git/description <<<x
+rm -rf "$WS/.git" "$WS/sub" "$WS/alias"
+P=$T/all.yaml
+
+# a name that changes all the time: the other file is never read, nor written
+mkdir "$WS/race"
+echo mine >"$WS/race/mine"
+ln -s "$T/secret" "$WS/race/link"
+echo secret >"$T/secret"
+ln "$WS/race/mine" "$WS/race/f"
+(while [ -e "$WS/race/mine" ]; do
+	mv -T "$WS/race/link" "$WS/race/f" 2>/dev/null
+	ln -s "$T/secret" "$WS/race/link" 2>/dev/null
+	ln -f "$WS/race/mine" "$WS/race/f2" 2>/dev/null
+	mv -T "$WS/race/f2" "$WS/race/f" 2>/dev/null
+	sleep "0.0$((RANDOM % 3))"
+done) &
+racer=$!
+for n in {1..40}; do
+	t read /ws/race/f 2>>"$T/race-err"
+	t write /ws/race/f <<<mine 2>>"$T/race-err"
+done >"$T/race-out"
+rm "$WS/race/mine"
+wait "$racer"
+is "$(grep -vx mine "$T/race-out")$(cat "$T/secret")" secret "what a name led to when it was judged is what is met"
+rm -f "$WS/race/f"
+expect_rc 0 "when it stands still (control)" t write /ws/race/f <<<mine
+is "$(t read /ws/race/f)" mine "it is met"
+rm -rf "$WS/race"
+
 # bytes: every one, and the names of lines
 head -c 300000 /dev/urandom >"$WS/blob"
 t read /ws/blob >"$T/blob"
