@@ -4,6 +4,7 @@
 #include "run/tty.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -29,7 +30,9 @@ static int open_pty(int *near)
  * while nobody read; -1: something failed. */
 static int left_after(struct tap *t, const char *what, const char *shown)
 {
-	struct termios before, after;
+	struct termios before = { 0 };
+	struct termios after = { 0 };
+	struct pollfd arrives;
 	struct err err = { 0 };
 	int keyboard, far, inner, master, n = -1;
 	struct tty tty;
@@ -41,7 +44,9 @@ static int left_after(struct tap *t, const char *what, const char *shown)
 	tty_open(&tty, far, false);
 	tap_ok(t, tty_start(&tty, master, &err) == 0 && tty.raw, "%s: it is raw", what);
 	talk_shown(&tty.talk, shown, strlen(shown));
-	if (write(keyboard, "typed\n", 6) != 6)
+	/* It takes the kernel its time to get from one end to the other. */
+	arrives = (struct pollfd){ .fd = far, .events = POLLIN };
+	if (write(keyboard, "typed\n", 6) != 6 || poll(&arrives, 1, 60000) != 1)
 		return -1;
 	tty_close(&tty);
 	tap_ok(t, tcgetattr(far, &after) == 0 && memcmp(&before, &after, sizeof(before)) == 0,
