@@ -20,6 +20,7 @@ ZONE = {
     "git.example.test": [PUBLIC],
     "a.wild.example.test": [PUBLIC],
     "b.c.wild.example.test": [PUBLIC],
+    "only80.example.test": [PUBLIC],
     "evil.test": [PUBLIC],
     "dead.example.test": ["93.184.216.99"],
     "private.example.test": ["10.9.9.9"],
@@ -102,6 +103,21 @@ def read_all(c):
         n += len(d)
 
 
+def file_answer(path):
+    """A file below DIR/www; of a directory its index.html, and of a name without a file NAME.json."""
+    at = os.path.normpath(DIR + path)
+    if os.path.isdir(at):
+        at += "/index.html"
+    if not os.path.exists(at):
+        at += ".json"
+    if not at.startswith(DIR + "/www/") or not os.path.isfile(at):
+        return b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    kind = {"html": "text/html", "json": "application/json"}.get(at.rsplit(".", 1)[-1], "application/octet-stream")
+    with open(at, "rb") as f:
+        body = f.read()
+    return f"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
 def http(c):
     head = b""
     while b"\r\n\r\n" not in head:
@@ -109,6 +125,10 @@ def http(c):
         if not d:
             return
         head += d
+    path = head.split(b" ")[1].decode()
+    if path.startswith("/www/"):
+        c.sendall(file_answer(path.split("?")[0]))
+        return
     host = next((l.split(b":", 1)[1].strip() for l in head.split(b"\r\n") if l.lower().startswith(b"host:")), b"?")
     body = b"host=" + host + b" path=" + head.split(b" ")[1] + b"\n"
     c.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)

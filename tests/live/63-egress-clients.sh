@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Clients of every kind through a network of names, with nothing set up for them. The rows are in
+# egress-battery.py. Root's over a link between two namespaces, the ordinary user's without one.
+. "$(dirname "$0")/lib.sh" || exit 1
+. "$(dirname "$0")/egress.sh"
+LIVE_TIMEOUT=560
+
+eval "$(declare -f live_setup | sed '1s/live_setup/egress_setup/')"
+live_setup() {
+	[ "$EUID" = 0 ] || return 0
+	egress_setup "$@" || return 1
+	local www=$LIVE/net/www repo=$LIVE/repo
+	mkdir "$www" "$LIVE/clients" "$repo"
+	"$PYTHON" -I "$LIVE/lib/egress-www.py" "$www"
+	echo "what is in the repository" >"$repo/file"
+	env -i PATH="$PATH" HOME="$LIVE" GIT_CONFIG_NOSYSTEM=1 sh -ec "
+		cd '$repo'; git init -q -b main .; git add file
+		git -c user.name=x -c user.email=x@example.test commit -q -m x
+		git clone -q --bare . '$www/repo.git'; cd '$www/repo.git'; git update-server-info" 2>/dev/null
+	gcc -O1 -static -w -o "$LIVE/clients/egress-static-glibc" "$1/tests/live/egress-static.c" 2>/dev/null
+	musl-gcc -O1 -static -w -o "$LIVE/clients/egress-static-musl" "$1/tests/live/egress-static.c" 2>/dev/null
+	if command -v javac >/dev/null; then
+		cat >"$LIVE/Get.java" <<-'J'
+			import java.net.*;
+			import java.net.http.*;
+			public class Get {
+				public static void main(String[] a) throws Exception {
+					var r = HttpClient.newHttpClient().send(HttpRequest.newBuilder(URI.create(a[0])).build(),
+						HttpResponse.BodyHandlers.ofString());
+					System.out.println(r.statusCode() + " " + r.body());
+					System.exit(r.statusCode() == 200 ? 0 : 1);
+				}
+			}
+		J
+		javac -d "$LIVE/clients" "$LIVE/Get.java"
+	fi
+	chmod -R a+rX "$LIVE/net" "$LIVE/clients"
+	return 0
+}
+as_callers root user
+
+if [ ! -d "$LIVE/net" ]; then
+	skip "clients through a network of names" "servers of its own need root"
+	done_testing
+fi
+profile clients <<-YAML
+	sandbox:
+	  roots:
+	    - {path: "$WS", mode: rw}
+	    - {path: "$LIVE/net/cert.pem", at: /ca.pem, mode: ro}
+	    - {path: "$LIVE/clients", at: /clients, mode: ro}
+	  network:
+	    allow: ["web.example.test", "*.wild.example.test:443", "only80.example.test:80", "git.example.test:22"]
+	permissions:
+	  agents: {me: allow}
+YAML
+way=()
+[ "$CALLER" = root ] || way=("$DENY" EOPNOTSUPP sendto:100 --)
+export BATTERY_PATH="$LIVE/clients:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+py "$LIVE/lib/egress-battery.py" "${way[@]}" "$AGENTBOX" run -q --state "$STATE" -p "$P" >"$T/battery"
+rc=$?
+cat "$T/battery"
+[ "$rc" = 0 ] || fail "the battery ended early, with status $rc"
+LIVE_FAILED=$((LIVE_FAILED + $(grep -c '^not ok' "$T/battery")))
+check_not "nothing that was not allowed was asked for" asked evil.test
+check_not "no connection but the allowed ones" connected '^443 .*only80'
+no_sandbox_left "no process is left"
+done_testing
