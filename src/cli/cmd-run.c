@@ -312,6 +312,7 @@ static int run_prepared(struct arena *a, struct run_args *args, struct prepared 
 		.capture = args->json,
 		.capture_split = args->split,
 		.cgroup = &prep->cgroup,
+		.namespaces = prep->namespaces,
 		.die_with_caller = cli_has(&args->parsed, OPT_DIE),
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};

@@ -126,6 +126,7 @@ static int attack(struct selftest *s, unsigned linger_ms, bool in_room, struct o
 		.stdin_mode = RUN_STDIN_NULL,
 		.capture = true,
 		.cgroup = &prep.cgroup,
+		.namespaces = prep.namespaces,
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};
 	struct run_attachment relay, relay_end;

@@ -163,6 +163,7 @@ static int run(struct tool_args *args, struct tool *t, struct tool_list *l, stru
 		.stdin_mode = t->verb->kind == PLAN_WORK_WRITE ? RUN_STDIN_CALLER : RUN_STDIN_NULL,
 		.capture = args->in.capture,
 		.cgroup = &p->cgroup,
+		.namespaces = p->namespaces,
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};
 	bool is_list = t->verb->kind == PLAN_WORK_LIST;

@@ -160,6 +160,7 @@ static int check_sandbox(struct doctor *d, const struct prepare_input *in, struc
 {
 	const struct run_options opt = { .capture = true,
 					 .cgroup = &d->prep.cgroup,
+					 .namespaces = d->prep.namespaces,
 					 .caller_stdio = { 0, 1, 2 } };
 	struct err why = { 0 };
 	struct outcome o = { 0 };

@@ -18,6 +18,7 @@ void prepare_init(struct prepared *p, struct arena *a)
 
 void prepare_close(struct prepared *p)
 {
+	run_namespaces_close(p->namespaces);
 	run_trees_close(&p->trees);
 	run_cgroup_close(&p->cgroup);
 	if (p->began)
@@ -231,6 +232,25 @@ static int settle_cgroup(struct prepared *p, const struct prepare_input *in,
 	return 0;
 }
 
+/* The cgroup of a run can often be made only while this process is alone in its own: then the
+ * namespaces wait for it. Else they come before everything that takes time. */
+static bool cgroup_comes_first(const struct profile_limits *l)
+{
+	const struct plan_ids ids = { .identity = PLAN_IDENTITY_ROOT };
+	struct run_cgroup_limits want;
+
+	return wants_cgroup(l, &ids, &want);
+}
+
+static void begin_namespaces(struct prepared *p, const struct prepare_input *in,
+			     const struct plan_request *rq)
+{
+	if (in->dry_run)
+		return;
+	run_namespaces_close(p->namespaces);
+	p->namespaces = run_namespaces_begin(rq->host_network);
+}
+
 int prepare_plan(struct arena *a, const struct prepare_input *in, struct prepared *p,
 		 struct err *err)
 {
@@ -249,7 +269,10 @@ int prepare_plan(struct arena *a, const struct prepare_input *in, struct prepare
 		.capture = in->capture,
 	};
 	bool whole = p->shown.facts == NULL;
+	bool late = cgroup_comes_first(&c->profile->sandbox.limits);
 
+	if (!late)
+		begin_namespaces(p, in, &rq);
 	if (whole)
 		p->shown = (struct prepare_shown){ &c->facts, c->access };
 	rq.facts = p->shown.facts;
@@ -258,8 +281,12 @@ int prepare_plan(struct arena *a, const struct prepare_input *in, struct prepare
 	if (in->work == NULL)
 		decide_named(p, &rq);
 	if (settle_identity(p, &rq.ids, err) != 0 || settle_proc(p, &rq, err) != 0 ||
-	    settle_cgroup(p, in, &rq, err) != 0 ||
-	    (whole && resolve_guards(a, &ri, &p->resolved, err) != 0))
+	    settle_cgroup(p, in, &rq, err) != 0)
+		return -1;
+	/* Its groups went after the process that makes them was cloned. */
+	if (late || rq.ids.identity == PLAN_IDENTITY_ROOT)
+		begin_namespaces(p, in, &rq);
+	if (whole && resolve_guards(a, &ri, &p->resolved, err) != 0)
 		return -1;
 	rq.root_trees = p->trees.n > 0 ? p->trees.fds : NULL;
 	rq.idmapped = p->idmapped;

@@ -7,6 +7,7 @@
 #include "plan/compile.h"
 #include "policy/connect.h"
 #include "run/cgroup.h"
+#include "run/namespaces.h"
 #include "run/trees.h"
 
 struct prepare_input {
@@ -43,8 +44,9 @@ struct prepared {
 	struct resolved resolved;
 	struct prepare_shown shown;
 	struct run_trees trees;
-	struct connect_rules connect; /* of a network of names */
-	struct run_cgroup cgroup;     /* with ->fd, made for the plan's limits */
+	struct connect_rules connect;      /* of a network of names */
+	struct run_cgroup cgroup;          /* with ->fd, made for the plan's limits */
+	struct run_namespaces *namespaces; /* begun while the plan is compiled, or NULL */
 	bool idmapped;
 	struct plan *plan; /* NULL: nothing may run */
 };

@@ -84,6 +84,7 @@ int run_plan(const struct plan *plan, const struct run_options *opt,
 				.n_attached = n_attachments,
 				.child = { .pid = -1, .pidfd = -1, .control = -1, .watch = -1 },
 				.cgroup = opt->cgroup,
+				.namespaces = opt->namespaces,
 				.monitor = MONITOR_NONE,
 				.o = ret };
 

@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 #include "run/cause.h"
 #include "run/cgroup.h"
+#include "run/namespaces.h"
 
 enum outcome_status {
 	OUTCOME_FAILED = 0, /* agentbox failed; nothing ran; err says why */
@@ -115,8 +116,9 @@ struct run_options {
 	bool terminal;
 	bool capture;       /* keep the output in the outcome (--json) instead of passing it on */
 	bool capture_split; /* stdout and stderr apart */
-	const struct run_cgroup *cgroup; /* borrowed: for the plan's limits, or NULL */
-	int caller_stdio[3];             /* borrowed: normally 0, 1, 2 */
+	const struct run_cgroup *cgroup;   /* borrowed: for the plan's limits, or NULL */
+	struct run_namespaces *namespaces; /* borrowed: begun already, or NULL */
+	int caller_stdio[3];               /* borrowed: normally 0, 1, 2 */
 	bool die_with_caller; /* ends when the calling process does (the thread of it that started
 				 us, prctl(2) PR_SET_PDEATHSIG): by SIGKILL from the kernel, but
 				 with a terminal, whose modes must be put back, only while we

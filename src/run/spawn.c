@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Theory of operation.
  *
- * The child is a copy of the supervisor's memory, made by clone3 without CLONE_VM, and its first
+ * The child is a copy of the supervisor's memory, made by clone3 without CLONE_VM (in
+ * another process that shares it: namespaces.h), and its first
  * process stays as pid 1 of the sandbox while hostile code runs beside it. What is in its memory
  * is what a bug there could show. So before the clone everything that may hold rules, secrets,
  * the caller's environment or arguments is marked MADV_DONTFORK, and the child does not have it:
@@ -129,40 +130,29 @@ static int memory_mark(int advice, struct err *err)
 	return 0;
 }
 
-static uint64_t clone_flags(const struct plan *plan)
-{
-	uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-			 CLONE_NEWCGROUP | CLONE_PIDFD | CLONE_CLEAR_SIGHAND;
-
-	if (!plan->host_network)
-		flags |= CLONE_NEWNET;
-	return flags;
-}
-
-static int spawn_clone(const struct plan *plan, int cgroup, char *stack, struct spawn_top *top,
-		       struct spawn *ret, struct err *err)
+static int spawn_clone(const struct plan *plan, struct run_namespaces *namespaces, int cgroup,
+		       char *stack, struct spawn_top *top, struct spawn *ret, struct err *err)
 {
 	int pidfd = -1;
-	struct clone_args args = {
-		.flags = clone_flags(plan) | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
+	const struct clone_args args = {
+		.flags = CLONE_PIDFD | CLONE_CLEAR_SIGHAND | (cgroup >= 0 ? CLONE_INTO_CGROUP : 0),
 		.cgroup = cgroup >= 0 ? (uint64_t)cgroup : 0,
 		.pidfd = (uint64_t)(uintptr_t)&pidfd,
-		.exit_signal = SIGCHLD,
 		.stack = (uint64_t)(uintptr_t)stack,
 		.stack_size = (uint64_t)((uintptr_t)top - (uintptr_t)stack),
 	};
 	struct err ignored;
-	long pid;
+	pid_t pid;
 
 	if (memory_mark(MADV_DONTFORK, err) != 0) {
 		(void)memory_mark(MADV_DOFORK, &ignored);
 		return -1;
 	}
-	pid = sys_clone_fn(&args, spawn_entry, top);
+	pid = run_namespaces_clone(namespaces, plan, &args, spawn_entry, top, err);
 	(void)memory_mark(MADV_DOFORK, &ignored);
 	if (pid < 0)
-		return blame_clone(err, (int)-pid);
-	ret->pid = (pid_t)pid;
+		return -1;
+	ret->pid = pid;
 	ret->pidfd = pidfd;
 	return 0;
 }
@@ -179,8 +169,8 @@ static int watch_pair(const struct plan *plan, int *ret_ours, int *ret_theirs, s
 	return 0;
 }
 
-int spawn_child(const struct plan *plan, int cgroup, const int stdio[3], unsigned terminal,
-		struct spawn *ret, struct err *err)
+int spawn_child(const struct plan *plan, struct run_namespaces *namespaces, int cgroup,
+		const int stdio[3], unsigned terminal, struct spawn *ret, struct err *err)
 {
 	size_t guard = page_size();
 	size_t size = guard + STACK_SIZE + page_up(sizeof(struct spawn_top));
@@ -189,7 +179,6 @@ int spawn_child(const struct plan *plan, int cgroup, const int stdio[3], unsigne
 	FD_AUTO watch = -1;
 	FD_AUTO watched = -1;
 	struct spawn_top *top;
-	sigset_t all, old;
 	int pair[2];
 	char *map;
 	int r;
@@ -212,14 +201,10 @@ int spawn_child(const struct plan *plan, int cgroup, const int stdio[3], unsigne
 					 .watch = watched,
 					 .stdio = { stdio[0], stdio[1], stdio[2] },
 					 .terminal = terminal };
-	/* No handler of ours may run in the child; it sets its own mask. */
-	sigfillset(&all);
-	if (mprotect(map, guard, PROT_NONE) != 0 || sigprocmask(SIG_SETMASK, &all, &old) != 0) {
+	if (mprotect(map, guard, PROT_NONE) != 0)
 		r = err_set(err, ERR_HOST, errno, "cannot prepare the child's stack");
-	} else {
-		r = spawn_clone(plan, cgroup, map + guard, top, ret, err);
-		(void)sigprocmask(SIG_SETMASK, &old, NULL);
-	}
+	else
+		r = spawn_clone(plan, namespaces, cgroup, map + guard, top, ret, err);
 	(void)munmap(map, size);
 	if (r == 0) {
 		ret->control = fd_take(&ours);

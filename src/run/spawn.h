@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* spawn - the one clone3 of a run: all namespaces at once, and nothing of the host in the
- * child's memory but the plan. */
+/* spawn - the clone of the child, with nothing of the host in its memory but the plan. */
 #pragma once
 
 #include <sys/resource.h>
@@ -8,6 +7,7 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "run/namespaces.h"
 
 struct spawn {
 	pid_t pid;
@@ -17,12 +17,14 @@ struct spawn {
 };
 
 /* spawn_child() - clone; the child then waits for its id maps.
+ * @namespaces: begun for this plan, not used yet; the caller's to close.
  * @cgroup: directory of the cgroup to clone it into, or -1.
  * @stdio: what the child gets as 0, 1 and 2, each >= 3; the caller closes its copies.
  * @terminal: bit n: the child makes a pty for descriptor n instead (child/child.h).
  * The plan's strings and arrays must be in an ARENA_PLAN or in the program itself. */
-MUST_CHECK int spawn_child(const struct plan *plan, int cgroup, const int stdio[3],
-			   unsigned terminal, struct spawn *ret, struct err *err);
+MUST_CHECK int spawn_child(const struct plan *plan, struct run_namespaces *namespaces, int cgroup,
+			   const int stdio[3], unsigned terminal, struct spawn *ret,
+			   struct err *err);
 /* spawn_kill() - SIGKILL to init: the whole pid namespace goes with it. */
 void spawn_kill(const struct spawn *s);
 /* spawn_reap() - collect init.

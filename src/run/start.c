@@ -2,7 +2,7 @@
 /* From clone to the order to start.
  *
  *   supervisor                               child
- *   clone3                                   sources by path, device, inode, type
+ *   clone, in the namespaces begun before    sources by path, device, inode, type
  *   id maps, IDS_WRITTEN (root caller) ----> identity, tree, privileges
  *   sources again, by mount id too           |
  *   after_clone of each attachment           |
@@ -212,11 +212,23 @@ static int start_steps(struct supervisor *s, struct err *err)
 	return start_order(s, CHILD_ORDER_START, err);
 }
 
+/* Where nobody could begin with the namespaces sooner. */
+static int start_spawn(struct supervisor *s, struct err *err)
+{
+	struct run_namespaces *own =
+		s->namespaces == NULL ? run_namespaces_begin(s->plan->host_network) : NULL;
+	int r = spawn_child(s->plan, own == NULL ? s->namespaces : own,
+			    s->cgroup == NULL ? -1 : s->cgroup->fd, s->io.child, s->io.terminal,
+			    &s->child, err);
+
+	run_namespaces_close(own);
+	return r;
+}
+
 int start_child(struct supervisor *s, struct err *err)
 {
 	s->cloned_ms = supervisor_now_ms();
-	if (spawn_child(s->plan, s->cgroup == NULL ? -1 : s->cgroup->fd, s->io.child,
-			s->io.terminal, &s->child, err) != 0)
+	if (start_spawn(s, err) != 0)
 		return place_failed(s, CAUSE_CLONE, err);
 	stdfd_close_child(&s->io);
 	if (start_steps(s, err) == 0)

@@ -31,7 +31,8 @@ struct supervisor {
 	struct stdfd_set io;
 	struct tty tty;
 	struct spawn child;
-	const struct run_cgroup *cgroup; /* borrowed, or NULL */
+	const struct run_cgroup *cgroup;   /* borrowed, or NULL */
+	struct run_namespaces *namespaces; /* borrowed, or NULL: not begun yet */
 	struct monitor monitor;
 	uint64_t cloned_ms; /* when */
 	struct outcome *o;  /* borrowed */

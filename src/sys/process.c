@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -129,6 +131,26 @@ int sys_kill(int pid, int sig)
 int sys_getpid(void)
 {
 	return (int)sys_call0(SYS_getpid);
+}
+
+int sys_getppid(void)
+{
+	return (int)sys_call0(SYS_getppid);
+}
+
+int sys_unshare(unsigned long flags)
+{
+	return (int)sys_call1(SYS_unshare, (long)flags);
+}
+
+int sys_futex_wait(const uint32_t *word, uint32_t value)
+{
+	return (int)sys_call4(SYS_futex, sys_arg(word), FUTEX_WAIT_PRIVATE, value, 0);
+}
+
+int sys_futex_wake(const uint32_t *word)
+{
+	return (int)sys_call3(SYS_futex, sys_arg(word), FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
 int sys_wait_any(int *status, bool stopped)

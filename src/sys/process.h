@@ -42,6 +42,13 @@ int sys_signal_default(int sig);
 int sys_signalfd(uint64_t set);
 int sys_kill(int pid, int sig);
 int sys_getpid(void);
+int sys_getppid(void);
+/* sys_unshare() - new namespaces (CLONE_NEW*) for the calling process. */
+int sys_unshare(unsigned long flags);
+/* sys_futex_wait() - until *@word is no longer @value, futex(2) FUTEX_WAIT_PRIVATE: 0, -EAGAIN when
+ * it was not, -EINTR; it may also wake for nothing. sys_futex_wake() - everyone who waits there. */
+int sys_futex_wait(const uint32_t *word, uint32_t value);
+int sys_futex_wake(const uint32_t *word);
 /* sys_wait_any() - reap one ended child of any kind without waiting: pid, 0 when none has ended,
  * -ECHILD when there is none.
  * @stopped: tell of one that was stopped as well. */

@@ -83,7 +83,8 @@ int sys_loopback_up(void)
 	if (fd < 0)
 		return (int)fd;
 	r = sys_call3(SYS_ioctl, fd, SIOCGIFFLAGS, sys_arg(&ifr));
-	if (r == 0) {
+	/* Raising it once more would cost as much as the first time. */
+	if (r == 0 && (ifr.ifr_flags & IFF_UP) == 0) {
 		ifr.ifr_flags = (short)(ifr.ifr_flags | IFF_UP);
 		r = sys_call3(SYS_ioctl, fd, SIOCSIFFLAGS, sys_arg(&ifr));
 	}

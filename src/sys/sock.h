@@ -15,5 +15,5 @@ ssize_t sys_recv(int fd, void *buf, size_t len);
 int sys_recv_waiting(int fd);
 /* sys_recv_end() - take nothing more: what comes is refused, what is queued is dropped. */
 void sys_recv_end(int fd);
-/* sys_loopback_up() - in the network namespace of the caller. */
+/* sys_loopback_up() - in the network namespace of the caller; one that is up stays up. */
 int sys_loopback_up(void);

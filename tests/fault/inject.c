@@ -3,15 +3,17 @@
  *
  * inject --trace -- CMD...
  *	every system call of every process, to the log
- * inject --in child|supervisor --list -- CMD...
+ * inject --in ahead|child|supervisor --list -- CMD...
  *	the numbered calls of one window
  * inject --in W --nth K --errno E -- CMD...
  *	the K-th call of the window fails with E
  *
  * Windows: `supervisor` is the launched process from its execve to the first wait after the order
- * to start; `child` is the first process made with CLONE_NEWPID, and what it makes, from the first
- * call to the execve of the command. What comes later is no set-up, and neither of the two waits
- * for the other there: the calls would not be the same each time. --log FILE instead of stderr;
+ * to start; `ahead` is the process that shares its memory and descriptors, from the first call to
+ * the clone of the child; `child` is the first process made with CLONE_NEWPID, and what it makes,
+ *from the first call to the execve of the command. What comes later is no set-up, and neither of
+ *the two waits for the other there: the calls would not be the same each time. --log FILE instead
+ *of stderr;
  * --timeout SECONDS.
  *
  * The call is skipped (its number becomes -1 at entry) and its result set at exit, so it had no
@@ -62,6 +64,7 @@ static const struct {
 enum role {
 	ROLE_UNKNOWN = 0, /* seen before the event of its parent; held */
 	ROLE_SUPERVISOR,
+	ROLE_AHEAD,
 	ROLE_CHILD,
 	ROLE_OTHER,
 };
@@ -70,7 +73,7 @@ struct tracee {
 	pid_t pid;
 	enum role role;
 	bool held;
-	bool new_pidns; /* its next new process is the child */
+	enum role next; /* of its next new process */
 	bool in_main;   /* past the dynamic loader */
 	int inject;     /* result to set at the exit of this call */
 };
@@ -211,7 +214,11 @@ static void note_clone(struct tracee *p, const struct __ptrace_syscall_info *inf
 		(void)peek(p->pid, info->entry.args[0], &flags, sizeof(flags));
 	else if (info->entry.nr == SYS_clone)
 		flags = info->entry.args[0];
-	p->new_pidns = (flags & CLONE_NEWPID) != 0;
+	p->next = ROLE_OTHER;
+	if ((flags & CLONE_NEWPID) != 0)
+		p->next = ROLE_CHILD;
+	else if (p->role == ROLE_SUPERVISOR && (flags & CLONE_FILES) != 0)
+		p->next = ROLE_AHEAD;
 }
 
 /* Whether a call of the window is its last one. The child's is not known by the event of its exec:
@@ -223,6 +230,8 @@ static bool is_last(struct tracer *t, const struct tracee *p,
 
 	if (p->role == ROLE_CHILD)
 		return info->entry.nr == SYS_execve;
+	if (p->role == ROLE_AHEAD)
+		return info->entry.nr == SYS_clone3;
 	if (t->ordered)
 		return info->entry.nr == SYS_poll;
 	t->ordered = info->entry.nr == SYS_sendto && info->entry.args[2] == sizeof(order) &&
@@ -272,7 +281,7 @@ static void on_syscall(struct tracer *t, struct tracee *p)
 	}
 }
 
-static void on_new_process(struct tracer *t, pid_t parent, bool new_pidns, enum role role)
+static void on_new_process(struct tracer *t, pid_t parent, enum role next, enum role role)
 {
 	unsigned long msg = 0;
 	struct tracee *c;
@@ -280,11 +289,11 @@ static void on_new_process(struct tracer *t, pid_t parent, bool new_pidns, enum 
 	if (ptrace(PTRACE_GETEVENTMSG, parent, NULL, &msg) < 0)
 		return;
 	c = tracee_find(t, (pid_t)msg);
-	if (role == ROLE_CHILD || (new_pidns && !t->child_seen)) {
+	if (role == ROLE_CHILD || (next == ROLE_CHILD && !t->child_seen)) {
 		c->role = ROLE_CHILD;
 		t->child_seen = true;
 	} else {
-		c->role = ROLE_OTHER;
+		c->role = next == ROLE_AHEAD ? ROLE_AHEAD : ROLE_OTHER;
 	}
 	if (c->held) {
 		c->held = false;
@@ -302,7 +311,7 @@ static void on_stop(struct tracer *t, pid_t pid, int status)
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
 	case PTRACE_EVENT_CLONE:
-		on_new_process(t, pid, p->new_pidns, p->role);
+		on_new_process(t, pid, p->next, p->role);
 		resume(t, pid, 0);
 		return;
 	case PTRACE_EVENT_EXEC:
@@ -404,6 +413,13 @@ static int errno_from_name(const char *name)
 	return 0;
 }
 
+static enum role window_from_name(const char *name)
+{
+	if (strcmp(name, "ahead") == 0)
+		return ROLE_AHEAD;
+	return strcmp(name, "child") == 0 ? ROLE_CHILD : ROLE_SUPERVISOR;
+}
+
 /* Return: index of the command, or 0 when the arguments make no sense. */
 static int options_parse(struct tracer *t, int argc, char **argv)
 {
@@ -421,7 +437,7 @@ static int options_parse(struct tracer *t, int argc, char **argv)
 			continue;
 		}
 		if (strcmp(argv[i], "--in") == 0)
-			t->window = strcmp(next, "child") == 0 ? ROLE_CHILD : ROLE_SUPERVISOR;
+			t->window = window_from_name(next);
 		else if (strcmp(argv[i], "--nth") == 0)
 			t->nth = strtoul(next, NULL, 10);
 		else if (strcmp(argv[i], "--errno") == 0)
@@ -451,7 +467,7 @@ int main(int argc, char **argv)
 	t->timeout = 60;
 	cmd = options_parse(t, argc, argv);
 	if (cmd == 0) {
-		fputs("usage: inject --trace | --in child|supervisor --list | --in W --nth K "
+		fputs("usage: inject --trace | --in ahead|child|supervisor --list | --in W --nth K "
 		      "--errno E [--log FILE] [--timeout S] -- CMD...\n",
 		      stderr);
 		return EXIT_TRACER;

@@ -8,8 +8,8 @@ particular as one without a failure. Nothing else, and nothing left: no process,
 its modes have to be what they were, whatever failed. With `watched` the run has limits that the supervisor
 watches, and only the calls are made to fail that a run without them has not.
 
-Needs AGENTBOX, PROBE, INJECT and NO_ENTRY. WINDOW: child or supervisor (see inject.c). CALLER: root or
-user. FAULT_ONLY=K[:ERRNO] runs one case and shows what it printed."""
+Needs AGENTBOX, PROBE, INJECT and NO_ENTRY. WINDOW: ahead, child or supervisor (see inject.c).
+CALLER: root or user. FAULT_ONLY=K[:ERRNO] runs one case and shows what it printed."""
 
 import collections
 import concurrent.futures

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "run/namespaces.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "child/ahead.h"
+#include "child/child.h"
+#include "run/blame.h"
+#include "sys/process.h"
+
+struct run_namespaces {
+	_Alignas(16) char stack[8192]; /* in use until the process is reaped */
+	struct child_ahead ahead;
+	int errnum; /* there is no process: clone3 said so */
+	pid_t pid;  /* 0: none, or reaped */
+};
+
+struct run_namespaces *run_namespaces_begin(bool host_network)
+{
+	struct run_namespaces *n = heap_alloc(1, sizeof(*n));
+	struct clone_args args = {
+		.flags = CLONE_VM | CLONE_FILES,
+		.exit_signal = SIGCHLD,
+		.stack = (uintptr_t)n->stack,
+		.stack_size = sizeof(n->stack),
+	};
+	sigset_t all, old;
+	long pid;
+
+	n->ahead.host_network = host_network;
+	n->ahead.supervisor = getpid();
+	/* No handler of ours may run there, nor in the child, which gets the mask from it. */
+	sigfillset(&all);
+	if (sigprocmask(SIG_SETMASK, &all, &old) != 0) {
+		n->errnum = errno;
+		return n;
+	}
+	pid = sys_clone_fn(&args, child_ahead_main, &n->ahead);
+	(void)sigprocmask(SIG_SETMASK, &old, NULL);
+	if (pid > 0)
+		n->pid = (pid_t)pid;
+	else
+		n->errnum = (int)-pid;
+	return n;
+}
+
+/* ECHILD: whoever started us ignores SIGCHLD, and it is gone. */
+static void ahead_reap(struct run_namespaces *n)
+{
+	pid_t r;
+
+	do {
+		r = waitpid(n->pid, NULL, 0);
+	} while (r < 0 && errno == EINTR);
+	if (r == n->pid || errno == ECHILD)
+		n->pid = 0;
+}
+
+static int ahead_blame(const struct child_ahead *a, struct err *err)
+{
+	switch (a->failed) {
+	case CHILD_AHEAD_NAMESPACES:
+		return blame_at(err, CAUSE_CLONE, a->errnum,
+				"cannot make the namespaces of the sandbox (unshare)");
+	case CHILD_AHEAD_CLONE:
+		return blame_clone(err, a->errnum);
+	case CHILD_AHEAD_LOOPBACK:
+		return blame_at(err, CAUSE_OTHER, a->errnum, child_step_name(CHILD_STEP_LOOPBACK));
+	case CHILD_AHEAD_PARENT:
+	case CHILD_AHEAD_WAIT:
+	case CHILD_AHEAD_NONE:
+		break;
+	}
+	return err_set(err, ERR_HOST, a->errnum,
+		       "the process that makes the namespaces ended before they were used (killed "
+		       "from outside, or out of memory)");
+}
+
+pid_t run_namespaces_clone(struct run_namespaces *n, const struct plan *plan,
+			   const struct clone_args *args, void (*fn)(void *), void *arg,
+			   struct err *err)
+{
+	struct child_ahead *a = &n->ahead;
+
+	if (n->pid == 0)
+		return blame_clone(err, n->errnum);
+	if (a->host_network != plan->host_network)
+		return err_set(err, ERR_INTERNAL, 0, "the namespaces made are not the plan's");
+	a->args = *args;
+	a->fn = fn;
+	a->arg = arg;
+	__atomic_store_n(&a->go, CHILD_AHEAD_GO, __ATOMIC_RELEASE);
+	if (sys_futex_wake(&a->go) < 0)
+		(void)kill(n->pid, SIGKILL);
+	/* Its end is the answer, whatever ended it. */
+	ahead_reap(n);
+	return a->pid > 0 ? a->pid : ahead_blame(a, err);
+}
+
+void run_namespaces_close(struct run_namespaces *n)
+{
+	if (n == NULL)
+		return;
+	if (n->pid > 0) {
+		(void)kill(n->pid, SIGKILL);
+		ahead_reap(n);
+	}
+	/* Not from under a process that may be there. */
+	if (n->pid == 0)
+		heap_free(n);
+}

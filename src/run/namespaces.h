@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* namespaces - those of a sandbox, made beside the planning (child/ahead.h).
+ *
+ * Only for a request that is allowed. Whether they could be made is said when they are used: until
+ * then a host that refuses them delays nothing and hides no better message. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "sys/clone.h"
+
+struct run_namespaces; /* owned: run_namespaces_close() */
+
+/* run_namespaces_begin() - start to make them.
+ * @host_network: without one of the network, as the plan will say. */
+struct run_namespaces *run_namespaces_begin(bool host_network);
+
+/* run_namespaces_clone() - once, and to the end of it: the child in the namespaces and in a pid
+ * namespace of its own, as a child of this process, with a copy of memory and descriptors as they
+ * are now.
+ * @args: flags, stack, cgroup and pidfd; neither CLONE_NEW* nor an exit signal.
+ * Return: its pid; -1 with *err set. */
+MUST_CHECK pid_t run_namespaces_clone(struct run_namespaces *n, const struct plan *plan,
+				      const struct clone_args *args, void (*fn)(void *), void *arg,
+				      struct err *err);
+
+/* run_namespaces_close() - NULL is fine. What was made and not used is gone with it. */
+void run_namespaces_close(struct run_namespaces *n);
