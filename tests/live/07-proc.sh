@@ -37,6 +37,14 @@ is "$((${out:-99} <= 5))" 1 "a handful of processes in all ($out)"
 outside Y "the same signal (control)" kill "$mine" 0
 probe_yn Y "inside: /proc/self/fd by the same words (control)" ab -- sh -c "for i in 0 1 2; do readlink /proc/self/fd/\$i >/dev/null 2>&1 && exec echo ok; done; echo EACCES"
 expect_out alive "KILL to pid 1 from inside does not end the sandbox" ab -- sh -c 'kill -9 1 2>/dev/null; sleep 0.1; echo alive'
+# What the kernel lets one user do to another process of his does init no harm (KERNEL C3).
+expect_rc 7 "STOP and TERM to pid 1 neither" ab -- sh -c 'kill -STOP 1; kill -TERM 1; sleep 0.1; exit 7'
+expect_rc 0 "STOP to another is acted on (control)" ab --timeout 60s -- \
+	sh -c 'sleep 600 & kill -STOP $!; until grep -q "^State:.T" /proc/$!/status; do sleep 0.05; done'
+expect_rc 7 "no limit, priority or processor set of init keeps it from its work" ab -- sh -c '
+	prlimit --pid 1 --nofile=0:0 --fsize=0:0 --stack=0:0 2>/dev/null; renice -n 19 -p 1 >/dev/null 2>&1
+	taskset -p 1 1 >/dev/null 2>&1; setsid sleep 300 & exit 7'
+expect_rc 1 "such a limit holds for a process of its own (control)" ab --timeout 60s -- bash -c 'prlimit --pid $$ --nofile=3:3 && : 5</dev/null'
 kill "$mine"
 
 # --- kernel files

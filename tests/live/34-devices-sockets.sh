@@ -50,6 +50,22 @@ refuse /tmp/.X11-unix/X0 "screen" "a screen"
 refuse "$T/s/none.sock" "does not exist" "an absent one"
 refuse "$T/base.yaml" "is no socket" "a file"
 
+# --- where hosts keep theirs (P82, P95): none of it is there, whatever the network
+if [ "$LIVE_IS_PRIVATE" = 1 ]; then
+	mkdir -p "/run/user/$EUID" /run/WSL /tmp/.X11-unix "$HOME/.local"
+	places=("/run/user/$EUID/bus" /run/WSL/1_interop /run/docker.sock /tmp/.X11-unix/X0 "$HOME/.local/t.sock")
+	serve "${places[@]}"
+	for network in none host; do
+		base_profile "network: $network"
+		for s in "${places[@]}"; do
+			outside Y "$s (control)" connect-unix "$s"
+			inside ENOENT "network: $network: $s" connect-unix "$s"
+		done
+	done
+else
+	note "the places of this machine's own sockets are left alone"
+fi
+
 # --- sockets in roots
 mkdir -p "$WS/d/e"
 serve "$WS/docker.sock" "$WS/d/second.sock" "$WS/d/e/third.sock"
