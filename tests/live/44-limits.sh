@@ -173,6 +173,27 @@ run_json -- bash -c 'head -c 3M /dev/zero >/tmp/x; head -c 1M /dev/zero >/dev/sh
 json_is "$T/j" '4 << 20 <= o["usage"]["scratch_bytes"] < 5 << 20 and o["usage"]["scratch_files"] >= 2' "the scratch in use"
 json_is "$T/j" 'o["usage"]["cpu_ms"] == o["usage"]["cpu_user_ms"] + o["usage"]["cpu_sys_ms"] > 0' "processor time"
 
+run_json -- "$PYTHON" -I -c 'import time; x = bytearray(64 << 20); time.sleep(1)'
+json_is "$T/j" 'o["usage"]["wall_ms"] >= 1000 > o["usage"]["cpu_ms"] and o["usage"]["max_rss_bytes"] >= 64 << 20' "time that passed, and the largest process"
+json_is "$T/j" '(o["usage"]["memory_peak_bytes"], o["usage"]["processes_peak"], o["usage"]["throttled_ms"], o["output_bytes"], o["omitted_bytes"]) == (None, None, 0, 0, 0)' \
+	"what nothing counted is null"
+
+# --- kernel uid 0, which the kernel holds to no number of processes: watched
+if [ "$CALLER" = root ]; then
+	one() { # ARGS...: root of a user namespace with one id
+		rc=0
+		unshare -Ur "$AGENTBOX" run --json --state "$T/state-one" -p "$P" -- "$@" >"$T/j" 2>"$T/err" </dev/null || rc=$?
+	}
+	base_profile "limits: {processes: 30}"
+	one bash -c 'for ((i = 0; i < 60; i++)); do sleep 600 & done; wait'
+	ended processes "processes of kernel uid 0"
+	json_is "$T/j" 'o["limit_detail"]["mechanism"] == "monitor" and o["usage"]["processes_peak"] == o["limit_detail"]["reached"] > 30' "by the monitor, with the peak"
+	one bash -c 'for ((i = 0; i < 9; i++)); do sleep 2 & done; wait'
+	is "$rc" 0 "fewer (control)"
+	json_is "$T/j" '2 <= o["usage"]["processes_peak"] <= 30 and o["limit"] is None' "and their peak"
+	no_sandbox_left "nothing of them is left"
+fi
+
 # --- the scratch, in bytes and in files
 base_profile "scratch: {size: 16M, files: 100}"
 run_json -- bash -c 'dd if=/dev/zero of=/tmp/f bs=1M count=64 2>&1; echo left'

@@ -21,6 +21,7 @@ profile 'cpus: 0.2, timeout: 2s, grace: 10ms'
 run_in d 1000 -- sh -c 'while :; do :; done'
 is "$rc" 124 "a spinner until its time"
 has /tmp/j '"limits_felt":["cpus"]' "felt the limit of processors"
+is "$([ "$(number throttled_ms)" -gt 0 ] && echo yes)" yes "and for how long it waited"
 # Without it all of the time; how near to a fifth it comes is for a machine that does nothing else.
 at_most "$(number cpu_ms)" $(($(number wall_ms) / 2)) "far less than one"
 
@@ -43,6 +44,18 @@ rc=0
 wait $guest || rc=$?
 is "$rc" 137 "all in it is killed at once"
 is "$(boxes d)" 0 "and it is gone"
+
+# What is frozen ends with its time too.
+rm /ws/up
+profile 'memory: 64M, timeout: 2s, grace: 10ms'
+run_in d 1000 -- sh -c 'touch /ws/up; while :; do sleep 1; done' &
+shell=$!
+box=$(box_of d)
+wait_for test -e /ws/up
+echo 1 >"$box/cgroup.freeze"
+wait $shell
+has /tmp/j '"limit":"timeout"' "a frozen sandbox ends with its time"
+is "$(boxes d)" 0 "and nothing of it is left"
 
 # A limit above is never left.
 profile 'memory: 256M, enforce: kernel'

@@ -48,6 +48,7 @@ mkdir "$tree"
 common() {
 	install -D -m 755 "$AGENTBOX" "$tree/usr/bin/agentbox"
 	install -D -m 755 "$PROBE" "$tree/usr/bin/probe"
+	[ -z "${INJECT:-}" ] || install -m 755 "$INJECT" "$tree/usr/bin/inject"
 	install -m 755 "$here/lib.sh" "$tree/lib.sh"
 	install -m 755 "$guest" "$tree/guest.sh"
 }
@@ -64,7 +65,7 @@ small_system() {
 		[ -e "$tree/usr/bin/$applet" ] || ln -s busybox "$tree/usr/bin/$applet"
 	done
 	# The loader and the libraries of what is not static, at their own places.
-	for program in "$AGENTBOX" "$(command -v setpriv)" "$(command -v busybox)"; do
+	for program in "$AGENTBOX" "${INJECT:-}" "$(command -v setpriv)" "$(command -v busybox)"; do
 		ldd "$program" || true # a static one
 	done 2>/dev/null | grep -o '/[^ ]*' | sort -u | while IFS= read -r lib; do
 		case $lib in
@@ -127,7 +128,7 @@ boot() {
 	timeout -k 5 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 \
 		-m "${AGENTBOX_VM_MEMORY:-$memory}" -M q35 -nodefaults -nographic -serial stdio -no-reboot \
 		-kernel "$kernel" -initrd "$root/initrd" -append "console=ttyS0 panic=-1 oops=panic quiet \
-		mitigations=off nokaslr cgroup_no_v1=all systemd.show_status=0 $*" </dev/null >"$root/out" 2>&1 || true
+		mitigations=off nokaslr systemd.show_status=0 $*" </dev/null >"$root/out" 2>&1 || true
 	grep -q '^# up' "$root/out" && ! grep -q 'Kernel panic' "$root/out"
 }
 for try in 1 2 3; do
