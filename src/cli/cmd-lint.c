@@ -8,10 +8,11 @@
 
 #include "base/exitcode.h"
 #include "cli/context.h"
+#include "cli/import.h"
 #include "policy/lint.h"
 #include "profile/show.h"
 
-enum { OPT_DUMP = CLI_OWN, OPT_HASHES };
+enum { OPT_DUMP = CLI_OWN, OPT_HASHES, OPT_FROM };
 
 static const struct cli_option options[] = {
 	{ .id = CLI_WORKSPACE },
@@ -20,6 +21,8 @@ static const struct cli_option options[] = {
 	  "print the profile as one file, with what it pulls in" },
 	{ OPT_HASHES, 0, "hashes", CLI_ARG_NONE, NULL,
 	  "print the hashes of files and blocks, one JSON object a profile" },
+	{ OPT_FROM, 0, "from-deepagents", CLI_ARG_VALUE, "FILE",
+	  "print the profile that says what rules of Deep Agents in JSON say" },
 	{ .id = CLI_JSON, .help = "print errors and warnings as one JSON object" },
 };
 
@@ -166,6 +169,16 @@ static const char *own_path(struct arena *a)
 	return n <= 0 || (size_t)n >= sizeof(buf) ? NULL : arena_strndup(a, buf, (size_t)n);
 }
 
+static int import_file(struct arena *a, const struct cli_parsed *p, struct err *err)
+{
+	if (p->words.n > 0 || p->rest != NULL || p->options.n > 1)
+		(void)err_set(err, ERR_USAGE, 0,
+			      "--from-deepagents FILE takes no profile and no other option");
+	else if (import_deepagents(a, cli_value(p, OPT_FROM), err) == 0 && fflush(stdout) != 0)
+		(void)err_set(err, ERR_HOST, errno, "cannot write to standard output");
+	return err->set ? EXITCODE_FAILED : 0;
+}
+
 static int command_lint(struct arena *a, int argc, char **argv, struct err *err)
 {
 	const struct lint_host host = { .path_env = getenv("PATH"), .self = own_path(a) };
@@ -178,6 +191,8 @@ static int command_lint(struct arena *a, int argc, char **argv, struct err *err)
 		cli_print_help(&cmd_lint);
 		return 0;
 	}
+	if (cli_has(&p, OPT_FROM))
+		return import_file(a, &p, err);
 	if (check_options(&p, err) != 0)
 		return EXITCODE_FAILED;
 	if (cli_has(&p, CLI_JSON))
@@ -201,7 +216,8 @@ static int command_lint(struct arena *a, int argc, char **argv, struct err *err)
 
 const struct cli_command cmd_lint = {
 	.name = "lint",
-	.synopsis = "[-w DIR] [--param NAME=VALUE]... [--dump | --hashes | --json] PROFILE...",
+	.synopsis = "[-w DIR] [--param NAME=VALUE]... [--dump | --hashes | --json] PROFILE... | "
+		    "--from-deepagents FILE",
 	.summary = "errors and warnings of a profile: 0 none or warnings alone, 125 errors",
 	.options = options,
 	.n_options = ARRAY_SIZE(options),

@@ -74,6 +74,71 @@ expect_rc 125 "lint: one that is not there" "$AGENTBOX" lint "$T/absent.yaml"
 expect_rc 125 "lint: no profile" "$AGENTBOX" lint
 expect_rc 125 "lint: too many ways to print" "$AGENTBOX" lint --dump --hashes "$P"
 
+# --- lint --from-deepagents
+import() { # JSON: the profile becomes P, with its roots below $T/i
+	local rc=0
+	printf '%s' "$1" >"$T/rules.json"
+	P=$T/imported.yaml
+	"$AGENTBOX" lint --from-deepagents "$T/rules.json" >"$P" 2>"$T/err" || rc=$?
+	sed -i -E "s#path: \"(/[a-z]+)\", optional: true#path: \"$T/i\1\", at: \"\1\"#" "$P"
+	return "$rc"
+}
+mkdir -p "$T"/i/{workspace,reports,data,w,v}
+import '[{"operations": ["read", "write"], "paths": ["/workspace/.env", "/secrets/**"], "mode": "deny"},
+	{"operations": ["write"], "paths": ["/reports/**"], "mode": "interrupt"},
+	{"operations": ["read"], "paths": ["/workspace/**", "/reports/**"]},
+	{"operations": ["write"], "paths": ["/workspace/**"], "mode": "allow"},
+	{"operations": ["read", "write"], "paths": ["/**"], "mode": "deny"}]'
+is $? 0 "import: a list of rules"
+like "$(cat "$T/err")" "allowed there and is denied in this profile" "import: the turned default is said"
+expect_rc 0 "import: the profile loads" "$AGENTBOX" lint "$P"
+is "$(cat "$T/err")" "" "import: and has no warning"
+while read -r rc action path; do
+	expect_rc "$rc" "import: $action $path" "$AGENTBOX" check -p "$P" "$action" "$path"
+done <<-'ROWS'
+	0 read_file /workspace/a
+	0 write_file /workspace/a
+	120 read_file /workspace/.env
+	120 write_file /secrets/x
+	122 write_file /reports/q
+	0 read_file /reports/q
+	120 read_file /elsewhere/x
+	120 read_file /secrets/.token
+	120 read_file /root/.ssh/id_rsa
+	120 write_file /outside/.bashrc
+ROWS
+import '{"permissions": [{"operations": ["write"], "paths": ["/**"], "mode": "deny"}]}'
+is $? 0 "import: rules as permissions"
+like "$(cat "$T/err")" "allows a path, so nothing is granted" "import: and that none allows anything"
+expect_rc 120 "import: what they left open is denied" "$AGENTBOX" check -p "$P" read_file /workspace/a
+import '{"allowed_paths": ["/workspace/", "/data"]}'
+expect_rc 0 "import: allowed_paths" "$AGENTBOX" check -p "$P" write_file /workspace/a
+expect_rc 120 "import: and not beside them" "$AGENTBOX" check -p "$P" write_file /workspace2/a
+import '{"agents": {"alice": {"allowed_paths": ["/w"], "allowed_actions": ["read_file"]}, "bob": {"allowed_paths": ["/v"]}}}'
+expect_rc 0 "import: several agents" "$AGENTBOX" check -p "$P" -a alice read_file /w/x
+expect_rc 120 "import: each its actions" "$AGENTBOX" check -p "$P" -a alice write_file /w/x
+expect_rc 120 "import: each its paths" "$AGENTBOX" check -p "$P" -a bob read_file /w/x
+# refused JSON MESSAGE
+refused() {
+	import "$1"
+	is "$?:$(cat "$P")" "125:" "import: refused, and nothing printed"
+	like "$(cat "$T/err")" "rules\.json: ?$2" "import: $2"
+}
+refused '[{"operations": ["read"], "paths": ["/a"]}, {"operations": ["read"], "paths": ["w/**"]}]' "rule 2: .*must start with '/'"
+refused '[{"operations": ["read"], "paths": ["/a/../b"]}]' "rule 1: .*'\.\.'"
+refused '[{"operations": ["execute"], "paths": ["/a"]}]' "rule 1: .*not 'execute'"
+refused '[{"operations": ["read"], "paths": ["/a"], "mode": "ask"}]' "rule 1: 'mode'"
+refused '[{"operations": ["read"], "paths": ["/a"], "effect": "deny"}]' "rule 1: unknown key 'effect'"
+refused '[{"operations": ["read"], "paths": []}]' "rule 1: 'paths' must be a list"
+refused '[]' "there is no rule"
+refused '{"rules": []}' "neither a list"
+refused '{"allowed_paths": ["/a"], "denied_paths": ["/b"]}' ".*unknown key 'denied_paths'"
+refused '{"agents": {"a": {"allowed_paths": ["/a"], "allowed_actions": ["fly"]}}}' "agent 'a': .*fly"
+refused '[{"operations": ["read"], "paths": ["/a"]}' "1:[0-9]+: no JSON"
+refused '[{"operations": ["read"], "paths": ["/a\nx: y"]}]' "rule 1: "
+expect_rc 125 "import: no such file" "$AGENTBOX" lint --from-deepagents "$T/absent.json"
+expect_rc 125 "import: beside a profile" "$AGENTBOX" lint --from-deepagents "$T/rules.json" default
+
 # --- lint --hashes and --dump
 expect_rc 125 "hashes: not without the values that a run has" "$AGENTBOX" lint --hashes default
 expect_rc 0 "hashes" "$AGENTBOX" lint --hashes -w "$WS" review
