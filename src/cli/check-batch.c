@@ -48,6 +48,15 @@ static size_t split(struct arena *a, const char *text, const char *at, const cha
 	return n;
 }
 
+static size_t count(const char *text, char c)
+{
+	size_t n = 0;
+
+	for (; *text != '\0'; text++)
+		n += *text == c;
+	return n;
+}
+
 /* The last id is who asks, those before it are on whose behalf. "-": as on the command line. */
 static int line_asked(struct batch *b, char *const *column, struct agent_asked *asked)
 {
@@ -56,7 +65,10 @@ static int line_asked(struct batch *b, char *const *column, struct agent_asked *
 	size_t n_texts = split(b->arena, column[LABELS], ",", &texts);
 	struct profile_label *labels = arena_array(b->arena, n_texts + 1, sizeof(*labels));
 
-	if (n_ids > 0 && strcmp(column[WHO], "-") != 0) {
+	/* An id that was lost, perhaps an empty variable, must not make the chain shorter. */
+	if (n_ids == 0 || n_ids != 1 + count(column[WHO], ','))
+		return fail(b, "an id is missing in the principals", column[WHO]);
+	if (strcmp(column[WHO], "-") != 0) {
 		asked->id = ids[n_ids - 1];
 		asked->on_behalf = ids;
 		asked->n_on_behalf = n_ids - 1;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/exitcode.h"
@@ -70,24 +71,62 @@ static const struct {
 	{ "CMakeLists.txt", "cmake -B build" },
 };
 
-static int write_file(struct err *err)
+static int fill_file(int fd, struct err *err)
 {
-	/* Never over what is there, a link included. */
-	FD_AUTO fd = open(FILE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	int r;
+	int r = io_write_full(fd, text, strlen(text));
 
-	if (fd < 0 && errno == EEXIST)
-		return err_set(err, ERR_REQUEST, 0,
-			       FILE_NAME
-			       " is here already and stays as it is: 'agentbox lint " FILE_NAME
-			       "' looks at it");
+	return r == 0 ? 0
+		      : err_set(err, ERR_HOST, -r, FILE_NAME " could not be written whole here");
+}
+
+static int is_there(struct err *err)
+{
+	return err_set(err, ERR_REQUEST, 0,
+		       FILE_NAME " is here already and stays as it is: 'agentbox lint " FILE_NAME
+				 "' looks at it");
+}
+
+/* A file without a name is given one when it is whole, and never that of another: whoever ends this
+ * in the middle leaves nothing.
+ * Return: 1 where the file system has no such files, or /proc is not there. */
+static int write_unnamed(struct err *err)
+{
+	FD_AUTO fd = open(".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+	char path[64];
+
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
+		return 1;
 	if (fd < 0)
 		return err_set(err, ERR_HOST, errno, FILE_NAME " cannot be made here");
-	r = io_write_full(fd, text, strlen(text));
-	if (r != 0)
-		return err_set(err, ERR_HOST, -r,
-			       FILE_NAME " could not be written whole: remove it");
-	return 0;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (access(path, F_OK) != 0)
+		return 1;
+	if (fill_file(fd, err) != 0)
+		return -1;
+	if (linkat(AT_FDCWD, path, AT_FDCWD, FILE_NAME, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	return errno == EEXIST ? is_there(err)
+			       : err_set(err, ERR_HOST, errno, FILE_NAME " cannot be made here");
+}
+
+static int write_file(struct err *err)
+{
+	struct stat st;
+	FD_AUTO fd = -1;
+	int r;
+
+	/* Never over what is there, a link included. */
+	if (fstatat(AT_FDCWD, FILE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return is_there(err);
+	r = write_unnamed(err);
+	if (r != 1)
+		return r;
+	fd = open(FILE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0 && errno == EEXIST)
+		return is_there(err);
+	if (fd < 0)
+		return err_set(err, ERR_HOST, errno, FILE_NAME " cannot be made here");
+	return fill_file(fd, err) != 0 ? err_prefix(err, "remove the rest of it") : 0;
 }
 
 static void print_next(void)

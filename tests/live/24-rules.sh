@@ -32,7 +32,7 @@ expect_rc 0 "from standard input" c -w "$T/d" --batch - <<<$'a\tread_file\t/work
 "$AGENTBOX" check -p "$P" -w "$T/d" --json --batch "$T/plain.tsv" | sed -n 2p >"$T/j"
 json_is "$T/j" '(o["line"] == 2 and o["expected"] is None and o["decision"] == "interrupt" and
 	o["principal"] == "a" and o["resource"] == "/reports/x")' "one object for each line"
-for bad in $'a\tread_file' $'a\tread_file\t/x\tmaybe' $'a\tread_file\t/x\tdeny\tno=1' \
+for bad in $'\tread_file\t/x' $',a\tread_file\t/x' $'a,\tread_file\t/x' $'a,,a\tread_file\t/x' $'a\tread_file' $'a\tread_file\t/x\tmaybe' $'a\tread_file\t/x\tdeny\tno=1' \
 	$'a\tread_file\t/x\tdeny\t\tx' $'a\trun_command\t  '; do
 	expect_rc 125 "a line that cannot be read" c -w "$T/d" --batch - <<<"$bad"
 	like "$(cat "$T/err")" "stdin:1:1: " "with its place"

@@ -42,6 +42,19 @@ expect_rc 125 "a folder that others may write" "$AGENTBOX" init
 like "$(cat "$T/err")" "can be written by others" "is told at once"
 chmod 755 .
 expect_rc 0 "and is good once closed (control)" "$AGENTBOX" lint agentbox.yaml
+mkdir "$T/killed"
+cd "$T/killed" || exit 1
+# No byte can be written.
+(ulimit -f 0; exec "$AGENTBOX" init) >/dev/null 2>&1
+is $? 125 "ended while it writes"
+if py -c 'import os; os.open(".", os.O_TMPFILE | os.O_WRONLY)' 2>/dev/null; then
+	is "$(ls -A)" "" "nothing is left"
+else
+	note "no file without a name on this file system"
+	rm -f agentbox.yaml
+fi
+expect_rc 0 "and it can be had again" "$AGENTBOX" init
+is "$(stat -c %a:%h agentbox.yaml)" "644:1" "with the mode and the one name of a plain file"
 expect_rc 125 "init takes no word" "$AGENTBOX" init here
 expect_rc 125 "schema takes no word" "$AGENTBOX" schema here
 done_testing
