@@ -70,6 +70,12 @@ inside N "mount a tmpfs" mount-tmpfs /tmp
 inside N "remount the base for writing" mount-remount /usr
 inside N "unmount the workspace" umount "$WS"
 inside N "setgroups" setgroups0
+# The same by who may, outside: in namespaces of its own.
+if [ "$CALLER" != user ]; then
+	probe_yn Y "outside: mount a tmpfs (control)" unshare -m "$PROBE" mount-tmpfs /tmp
+	outside Y "setuid 0 (control)" setuid 0
+fi
+[ "$CALLER" != root ] || outside Y "setgroups (control)" setgroups0
 outside Y "chmod without set-id bits (control)" chmod "$WS/edit.txt" 755
 inside Y "chmod without set-id bits" chmod "$WS/edit.txt" 755
 expect_rc 0 "chmod 4755 is tried" ab -- sh -c 'cp /bin/true suid && chmod 4755 suid; true'

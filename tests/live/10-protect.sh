@@ -62,6 +62,7 @@ inside Y "work in .git goes on (control)" write "$WS/.git/index" x
 inside Y "objects too (control)" mkdir "$WS/.git/objects/ab"
 inside Y "another directory can be moved (control)" rename "$WS/sub" "$WS/sub2"
 inside N "chmod of a frozen file" chmod "$WS/.git/config" 777
+inside Y "chmod of another (control)" chmod "$WS/plain" 640
 
 # --- the profile itself, when it lies in a root
 P=$WS/agent.yaml
@@ -159,8 +160,9 @@ job=$!
 wait_for test -e "$WS/up" || fail "the command runs"
 echo newsecret >"$WS/tmp-env"
 mv "$WS/tmp-env" "$WS/.env.prod"
-: >"$WS/go"
-[ "$CALLER" != root ] || chown --reference="$WS" "$WS/go"
+: >"$WS/go.new"
+[ "$CALLER" != root ] || chown --reference="$WS" "$WS/go.new"
+mv "$WS/go.new" "$WS/go"
 wait "$job"
 json_is "$T/out" '[(v["code"], v["path"].rsplit("/", 1)[1]) for v in o["violations"]] == [("replaced", ".env.prod")]' \
 	"a hidden file that the host replaced is told"

@@ -47,6 +47,23 @@ mount -t tmpfs -o noexec,nosuid,nodev tmpfs "$WS/m"
 cp "$PROBE" "$WS/m/probe"
 expect_rc 126 "what the host has noexec stays so" ab -- "$WS/m/probe" ids
 umount "$WS/m" "$T/ro/m"
+# Lines of 8 kB in the mount table, and names that are written there in another way (P47, P48).
+long=$(printf 'x%.0s' {1..3900})
+mkdir "$T/ro/odd "$'\n''\\040name' "$T/low" "$T/$(cut -c1-250 <<<"$long")" "$T/over"
+odd="$T/ro/odd "$'\n''\\040name'
+lower=$(cut -c1-250 <<<"$long")
+mount -t tmpfs "$long" "$odd" && touch "$odd/early" "$odd/.env"
+many=low
+for ((i = 0; i < 14; i++)); do
+	mkdir "$T/$lower/$i"
+	many=$many:$lower/$i
+done
+(cd "$T" && mount -t overlay -o "lowerdir=$many" "$long" over) || note "no overlayfs here"
+is "$((($(awk '{ print length }' /proc/self/mountinfo | sort -n | tail -n 1)) > 3900))" 1 "the mount table has long lines (control)"
+inside Y "a mount below a root by an odd name is seen" exists "$odd/early"
+inside EROFS "read-only, as the root" write "$odd/x" x
+[ ! -d "$T/over/.." ] || umount "$T/over" 2>/dev/null
+umount "$odd"
 ln -s /etc/passwd "$WS/link"
 mount -t tmpfs -o nosymfollow tmpfs "$WS/m" 2>/dev/null && {
 	ln -s /etc/passwd "$WS/m/link"
