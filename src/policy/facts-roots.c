@@ -19,10 +19,6 @@
 #include "base/path.h"
 #include "policy/facts-mounts.h"
 
-/* Directories that no root may be or contain, judged by device and inode. */
-static const char *const refused_dirs[] = { "/",    "/etc", "/usr",  "/var",  "/run", "/proc",
-					    "/sys", "/dev", "/boot", "/root", "/home" };
-
 /* File systems that are interfaces of the kernel, not trees of files. */
 static const long refused_magics[] = { PROC_SUPER_MAGIC,    SYSFS_MAGIC,        CGROUP_SUPER_MAGIC,
 				       CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,      TRACEFS_MAGIC,
@@ -90,8 +86,8 @@ int facts_judge_build(struct arena *a, const struct facts_input *in, const struc
 
 	s->state_dirs[0] = in->state_dir;
 	s->state_dirs[1] = in->default_state_dir;
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(refused_dirs); i++)
-		r = refuse_path(a, s, refused_dirs[i], refused_dirs[i]);
+	for (const char *const *dir = profile_refused_roots; r == 0 && *dir != NULL; dir++)
+		r = refuse_path(a, s, *dir, *dir);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(chains); i++)
 		r = refuse_chain(a, s, chains[i].path, chains[i].what, &real[i]);
 	s->home = real[0];

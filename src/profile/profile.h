@@ -38,6 +38,10 @@ struct profile_root {
 	struct profile_pos pos;
 };
 
+/* Directories that no root may be or contain; ends with NULL. By name a profile that says so is
+ * refused, by device and inode the run of one. */
+extern const char *const profile_refused_roots[];
+
 /* A name or glob (one component, '*' and '?' and [...]) at the top level of a root,
  * or "dir/name" for a name inside a directory there (".git/hooks"). */
 struct profile_trap {

@@ -179,6 +179,29 @@ static int at_check(struct schema_ctx *c, const struct yaml_node *n, const char 
 	return 0;
 }
 
+const char *const profile_refused_roots[] = { "/",    "/etc", "/usr",  "/var",  "/run",  "/proc",
+					      "/sys", "/dev", "/boot", "/root", "/home", NULL };
+
+/* As a run would say by what lies there: what is clear from the name no verb passes. */
+static int path_check(struct schema_ctx *c, const struct yaml_node *item, const char *path)
+{
+	const char *what = NULL;
+
+	for (const char *const *dir = profile_refused_roots; what == NULL && *dir != NULL; dir++) {
+		if (path_covers(path, *dir))
+			what = *dir;
+	}
+	if (what == NULL && c->src->home != NULL && path_covers(path, c->src->home))
+		what = "your home directory";
+	if (what != NULL)
+		return schema_fail(c, item,
+				   "root '%.200s' is or contains %s: name a narrower directory",
+				   path, what);
+	if (path_covers("/proc", path) || path_covers("/sys", path))
+		return schema_fail(c, item, "root '%.200s' lies on a kernel file system", path);
+	return 0;
+}
+
 static int root_text_read(struct schema_ctx *c, const struct yaml_node *item, struct root_text *t,
 			  const struct yaml_node **path)
 {
@@ -211,7 +234,8 @@ static int root_add(struct schema_ctx *c, const char *key, const struct yaml_nod
 	r.sensitive = t.sensitive;
 	if (t.at != NULL && block_virtual_path(c, "at", t.at->value, &r.at) != 0)
 		return -1;
-	if (at_check(c, t.at != NULL ? t.at->value : path, r.at, t.at != NULL) != 0)
+	if (at_check(c, t.at != NULL ? t.at->value : path, r.at, t.at != NULL) != 0 ||
+	    path_check(c, item, r.path) != 0)
 		return -1;
 	for (size_t i = 0; i < s->roots.n; i++) {
 		if (strcmp(s->roots.v[i].at, r.at) == 0)

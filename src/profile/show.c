@@ -54,15 +54,21 @@ static void put_text(struct show *s, const char *text, bool plain)
  * ${...} stands for is left to the parameters. */
 static int put_host_path(struct show *s, const char *key, const struct yaml_node *n)
 {
-	const char *text, *value;
+	const char *text, *value, *shown;
 
 	if (param_expand(&s->c, key, n, n->text, &value) != 0 ||
 	    block_host_path(&s->c, key, n, value, &text) != 0)
 		return -1;
-	if (strstr(n->text, "${") != NULL)
-		text = value[0] == '/' || value[0] == '~'
-			       ? n->text
-			       : path_join(s->c.a, schema_dir(&s->c, n), n->text);
+	if (strstr(n->text, "${") != NULL && (value[0] == '/' || value[0] == '~')) {
+		text = n->text;
+	} else if (strstr(n->text, "${") != NULL) {
+		shown = path_join(s->c.a, schema_dir(&s->c, n), n->text);
+		if (param_expand(&s->c, key, n, shown, &value) != 0)
+			return -1;
+		/* A "./" that a parameter begins or ends is dropped only where a path begins. */
+		if (path_is_canonical(value))
+			text = shown;
+	}
 	put_text(s, text, true);
 	return 0;
 }

@@ -53,17 +53,16 @@ static const struct row rows[] = {
 	{ "what will hold the runtime directory", "{path: '@/runtime', at: /x}", "the runtime" },
 	{ "what holds the installed profiles", "{path: '@/share', at: /x}",
 	  "the installed profiles" },
-	{ "the root of all", "{path: /, at: /x}", "is or contains" },
-	{ "/etc", "{path: /etc, at: /x}", "is or contains /etc" },
-	{ "/usr", "{path: /usr, at: /x}", "is or contains /usr" },
-	{ "/var", "{path: /var, at: /x}", "is or contains /var" },
-	{ "/run", "{path: /run, at: /x}", "is or contains" },
-	{ "/proc", "{path: /proc, at: /x}", "is or contains /proc" },
-	{ "/dev", "{path: /dev, at: /x}", "is or contains /dev" },
-	{ "/home", "{path: /home, at: /x}", "is or contains /home" },
+	{ "the root of all", "{path: '@/to-root', at: /x}", "is or contains" },
+	{ "/usr", "{path: '@/to-usr', at: /x}", "is or contains /usr" },
+	{ "/var", "{path: '@/to-var', at: /x}", "is or contains /var" },
+	{ "/run", "{path: '@/to-run', at: /x}", "is or contains" },
+	{ "/proc", "{path: '@/to-proc', at: /x}", "is or contains /proc" },
+	{ "/dev", "{path: '@/to-dev', at: /x}", "is or contains /dev" },
+	{ "/home", "{path: '@/to-all-homes', at: /x}", "is or contains /home" },
 	{ "/etc through a link", "{path: '@/to-etc', at: /x}", "is or contains /etc" },
 	{ "/etc through a chain of links", "{path: '@/to-to-etc', at: /x}", "is or contains /etc" },
-	{ "on a kernel file system", "{path: /proc/self, at: /x}", "kernel file system" },
+	{ "on a kernel file system", "{path: '@/to-proc/self', at: /x}", "kernel file system" },
 	{ "a fifo", "'@/fifo'", "neither a directory nor a regular file" },
 	{ "a device", "{path: /dev/null, at: /x}", "neither a directory nor a regular file" },
 	{ "absent", "'@/none'", "does not exist (create it, or say optional: true)" },
@@ -104,6 +103,13 @@ static void make_world(struct world *w)
 	world_link(w, "nowhere", "dangling");
 	world_link(w, "w", "to-w");
 	world_link(w, "/etc", "to-etc");
+	world_link(w, "/", "to-root");
+	world_link(w, "/usr", "to-usr");
+	world_link(w, "/var", "to-var");
+	world_link(w, "/run", "to-run");
+	world_link(w, "/proc", "to-proc");
+	world_link(w, "/dev", "to-dev");
+	world_link(w, "/home", "to-all-homes");
 	world_link(w, "to-etc", "to-to-etc");
 	world_link(w, "home/me", "to-home");
 	if (mkfifo(world_path(w, "fifo"), 0600) != 0)
