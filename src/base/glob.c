@@ -226,6 +226,20 @@ bool glob_is_literal(const struct glob *g)
 	return g->prefix != NULL && g->n == 0;
 }
 
+bool glob_is_everything(const struct glob *g)
+{
+	if (g->prefix == NULL || g->prefix[1] != '\0')
+		return false;
+	for (size_t i = 0; i < g->n; i++) {
+		const struct glob_segment *s = &g->segments[i];
+
+		if (s->kind == GLOB_LITERAL ||
+		    (s->kind == GLOB_WILD && strspn(s->text, "*") != s->len))
+			return false;
+	}
+	return true;
+}
+
 bool glob_is_subtree(const struct glob *g)
 {
 	return g->n == 1 && g->segments[0].kind == GLOB_DEEP;

@@ -63,6 +63,9 @@ bool glob_reaches(const struct glob *g, const char *path);
 /* glob_overlaps() - it may match @path, something below it, or a directory above it. */
 bool glob_overlaps(const struct glob *g, const char *path);
 
+/* glob_is_everything() - "/", or stars alone from there on: a rule of all paths. */
+bool glob_is_everything(const struct glob *g);
+
 /* glob_is_literal(), glob_is_subtree() - PATH, and PATH followed by slash star star. */
 bool glob_is_literal(const struct glob *g);
 bool glob_is_subtree(const struct glob *g);

@@ -74,55 +74,122 @@ static struct resolve_input guards_input(const struct cli_context *c,
 	};
 }
 
-/* The same guards that a plan is made of: traps, what a trap that is a link leads to, files of
- * agentbox itself. */
-int check_guards(const struct cli_context *c, struct resolved *ret, struct err *err)
+/* Who asks, as text: the guards of one who asks again are known. */
+static const char *asker(struct arena *a, const struct agent_asked *asked)
 {
-	struct resolve_input in = guards_input(c, whole_access(c));
+	STRBUF_AUTO sb = { 0 };
 
-	in.no_rules = true;
-	*ret = (struct resolved){ 0 };
-	return resolve_guards(c->arena, &in, ret, err);
+	strbuf_puts(&sb, asked->id == NULL ? "" : asked->id);
+	for (size_t i = 0; i < asked->n_on_behalf; i++)
+		strbuf_printf(&sb, "\n%s", asked->on_behalf[i]);
+	for (size_t i = 0; i < asked->n_context; i++)
+		strbuf_printf(&sb, "\n%s=%s", asked->context[i].key, asked->context[i].value);
+	return arena_strdup(a, strbuf_str(&sb));
 }
 
-/* A file with more than one name may be what a rule denies by another: a run would cover both. */
-static int check_names(const struct cli_context *c, const struct view_target *t, bool write,
-		       bool *ret, struct err *err)
+/* The guards that a plan is made of: those of the sandbox itself, and those of a run of this agent,
+ * to which rules bring more, by whatever names. Where rules stand in the way of any run, only the
+ * former.
+ */
+int check_guards(struct cli_context *c, struct err *err)
 {
-	struct resolve_input in = guards_input(c, c->access);
-	struct resolved guards = { 0 };
+	const char *who = asker(c->arena, &c->asked);
+	struct resolve_input own = guards_input(c, whole_access(c));
+	struct resolve_input all = guards_input(c, c->access);
+	struct err refused = { 0 };
 
-	if (t->object.fd < 0 || !S_ISREG(t->object.mode) || t->object.nlink < 2)
+	if (c->guards_of != NULL && strcmp(c->guards_of, who) == 0)
 		return 0;
-	in.names_only = true;
-	if (resolve_guards(c->arena, &in, &guards, err) != 0)
+	memset(c->guards, 0, sizeof(c->guards));
+	own.no_rules = true;
+	if (resolve_guards(c->arena, &own, &c->guards[0], err) != 0)
 		return -1;
-	*ret = *ret || check_guarded(&guards, t->path, write, false);
+	all.names_only = true;
+	if (resolve_guards(c->arena, &all, &c->guards[1], &refused) != 0)
+		c->guards[1] = (struct resolved){ 0 };
+	c->guards_of = who;
 	return 0;
 }
 
-bool check_guarded(const struct resolved *r, const char *path, bool write, bool below)
+/* What a run would put over @path, or (@below) over something in it, which goes with it; the
+ * sandbox's own first, then the strictest. */
+static const struct guard *stricter(const struct guard *x, const struct guard *y)
 {
-	bool found = false;
-	bool in_it = false;
+	if (x == NULL || x->rule == NULL || y == NULL)
+		return x != NULL ? x : y;
+	return y->rule == NULL || y->rule->mode < x->rule->mode ? y : x;
+}
+
+static const struct guard *guard_over(const struct resolved *r, const char *path, bool write,
+				      bool below)
+{
+	const struct guard *nearest = NULL;
+	const struct guard *in_it = NULL;
 
 	/* Each after its parents: the nearest one speaks, and below a hidden one there is none. */
 	for (size_t i = 0; i < r->guards.n; i++) {
 		const struct guard *g = &r->guards.v[i];
+		bool binds = g->kind == GUARD_HIDE || (g->kind == GUARD_FREEZE && write);
 
 		if (path_covers(g->at, path))
-			found = g->kind == GUARD_HIDE || (g->kind == GUARD_FREEZE && write);
-		in_it = in_it || (below && path_covers(path, g->at) &&
-				  (g->kind == GUARD_HIDE || g->kind == GUARD_FREEZE));
+			nearest = binds ? g : NULL;
+		else if (below && g->kind != GUARD_KEEP && path_covers(path, g->at))
+			in_it = stricter(in_it, g);
 	}
-	return found || in_it;
+	return stricter(nearest, in_it);
 }
 
-int check_path(struct arena *a, const struct cli_context *c, enum action action, const char *path,
+static const struct guard *guard_of_any(const struct cli_context *c, const char *path, bool write,
+					bool below)
+{
+	const struct guard *ret = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(c->guards); i++)
+		ret = stricter(ret, guard_over(&c->guards[i], path, write, below));
+	return ret;
+}
+
+bool check_guarded(const struct cli_context *c, const char *path, bool write, bool below)
+{
+	const struct guard *g = guard_of_any(c, path, write, below);
+
+	return g != NULL && (g->rule == NULL || g->rule->mode == PROFILE_DENY);
+}
+
+/* By the name as it is spelled too: a link that is covered leads nowhere. */
+static const struct guard *find_guard(const struct cli_context *c, const struct view_target *t,
+				      bool write, bool below)
+{
+	const struct guard *ret = guard_of_any(c, t->path, write, below);
+
+	for (size_t i = 0; i < t->links.n; i++)
+		ret = stricter(ret, guard_of_any(c, t->links.v[i], write, false));
+	return ret;
+}
+
+/* A rule on another name of the same thing, which a mount binds as it does that one. */
+static void bind_by_rule(struct decision *d, const struct profile_rule *rule)
+{
+	if (rule->mode >= d->verdict)
+		return;
+	*d = (struct decision){ .verdict = rule->mode,
+				.layer = "policy",
+				.code = "acl_deny",
+				.reason = "denied by a rule on another name of it",
+				.has_rule = true,
+				.rule = rule->pos };
+	if (rule->mode == PROFILE_INTERRUPT) {
+		d->code = "interrupt";
+		d->reason = "a person must approve this first";
+	}
+}
+
+int check_path(struct arena *a, struct cli_context *c, enum action action, const char *path,
 	       struct check_place *ret, struct err *err)
 {
 	struct request rq = { .action = action, .kind = REQUEST_PATH, .path = path };
 	bool write = action_operation(action) == OPERATION_WRITE;
+	const struct guard *guard = NULL;
 	struct view_target *t = &ret->target;
 
 	*ret = (struct check_place){ .result = VIEW_OUTSIDE, .target = { .object = { .fd = -1 } } };
@@ -141,17 +208,16 @@ int check_path(struct arena *a, const struct cli_context *c, enum action action,
 	rq.path_below =
 		action == ACTION_DELETE && !(ret->result == VIEW_FOUND && S_ISREG(t->object.mode));
 	if (ret->inside) {
-		struct resolved guards;
-
-		if (check_guards(c, &guards, err) != 0 ||
-		    check_names(c, t, write, &rq.control_plane, err) != 0) {
+		if (check_guards(c, err) != 0) {
 			view_target_close(t);
 			return -1;
 		}
-		rq.control_plane =
-			rq.control_plane || check_guarded(&guards, t->path, write, rq.path_below);
+		guard = find_guard(c, t, write, rq.path_below);
 	}
+	rq.control_plane = rq.control_plane || (guard != NULL && guard->rule == NULL);
 	policy_decide(c->profile, c->agent, &rq, &ret->decision);
+	if (guard != NULL && guard->rule != NULL)
+		bind_by_rule(&ret->decision, guard->rule);
 	if (ret->decision.verdict == PROFILE_ALLOW && (!ret->inside || !root_bounds(c, t, action)))
 		deny(&ret->decision, "sandbox", "sandbox_deny", "outside what the sandbox grants");
 	return 0;

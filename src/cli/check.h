@@ -24,12 +24,13 @@ struct check_place {
 
 /* check_path() - policy on the canonical path, then the sandbox's own bounds, in the view of all
  * roots (cli_context_facts()). On failure nothing is to be closed. */
-MUST_CHECK int check_path(struct arena *a, const struct cli_context *c, enum action action,
+MUST_CHECK int check_path(struct arena *a, struct cli_context *c, enum action action,
 			  const char *path, struct check_place *ret, struct err *err);
-/* check_guards() - what a run would cover, whatever the rules say. */
-MUST_CHECK int check_guards(const struct cli_context *c, struct resolved *ret, struct err *err);
-/* check_guarded() - is @path covered? @below: or something in it, which goes with it. */
-bool check_guarded(const struct resolved *r, const char *path, bool write, bool below);
+/* check_guards() - what a run would cover; kept in @c, for who asks now. */
+MUST_CHECK int check_guards(struct cli_context *c, struct err *err);
+/* check_guarded() - is @path covered, by the sandbox or by a denial? @below: or something in it,
+ * which goes with it. */
+bool check_guarded(const struct cli_context *c, const char *path, bool write, bool below);
 
 /* check_decide() - by context.agent, or the denial in context.identity. */
 MUST_CHECK int check_decide(struct arena *a, struct check *c, struct err *err);

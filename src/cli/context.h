@@ -17,8 +17,10 @@ struct cli_context {
 	struct agent_asked asked;   /* who asks, as given */
 	struct tree_access *access; /* one for each root, for the agent */
 	struct view view;
-	int audit_fd;        /* takes the records too; 0: none */
-	const char *self_at; /* show the running binary here, or NULL */
+	struct resolved guards[2]; /* check_guards(): of the sandbox alone, of a run of guards_of */
+	const char *guards_of;     /* NULL: not looked for */
+	int audit_fd;              /* takes the records too; 0: none */
+	const char *self_at;       /* show the running binary here, or NULL */
 };
 
 /* What the shared options of a command said. All borrowed. */

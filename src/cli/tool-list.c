@@ -14,7 +14,7 @@ static bool may_see(const struct tool *t, const char *path)
 	struct request rq = { .action = t->verb->action,
 			      .kind = REQUEST_PATH,
 			      .path = path,
-			      .control_plane = check_guarded(&t->guards, path, false, false) };
+			      .control_plane = check_guarded(c, path, false, false) };
 	struct decision d;
 
 	policy_decide(c->profile, c->agent, &rq, &d);

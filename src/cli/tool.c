@@ -193,7 +193,7 @@ static int plan(struct arena *a, const struct tool_input *in, struct tool *t, st
 	t->work.kind = t->verb->kind;
 	t->work.bytes = most_bytes(t, in);
 	t->prep.resolved.workdir = "/";
-	if (t->verb->kind == PLAN_WORK_LIST && check_guards(&t->prep.context, &t->guards, err) != 0)
+	if (t->verb->kind == PLAN_WORK_LIST && check_guards(&t->prep.context, err) != 0)
 		return cli_rc(err);
 	if (show(a, t, err) != 0)
 		return t->code != NULL ? EXITCODE_TOOL : cli_rc(err);

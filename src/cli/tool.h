@@ -32,7 +32,6 @@ struct tool {
 	const char *path; /* what was decided on, before links */
 	struct check_place place;
 	struct view_target holder; /* WRITE: the directory */
-	struct resolved guards;    /* LIST */
 	const char *code;          /* of a failure, for programs; NULL: none of these */
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/path.h"
 #include "base/strbuf.h"
+#include "policy/match.h"
 
 struct build {
 	struct arena *arena;
@@ -37,7 +38,7 @@ static void add_base(struct build *b)
 					   .source = base->added ? "base.add" : "base",
 					   .host = base->object.path,
 					   .mechanism = "read-only mount",
-					   .limit = "rules do not hide it" };
+					   .limit = "rules of all paths do not hide it" };
 
 		if (base->kind == FACTS_BASE_ABSENT)
 			continue;
@@ -121,6 +122,8 @@ static void add_root(struct build *b, size_t i)
 
 static const char *guard_source(const struct build *b, const struct guard *g)
 {
+	if (g->rule != NULL)
+		return place(b->arena, &g->rule->pos);
 	if (policy_trap(&b->in->profile->sandbox, g->at) != POLICY_TRAP_NONE)
 		return "protect";
 	if (S_ISSOCK(g->id.type) || S_ISFIFO(g->id.type))
@@ -211,7 +214,56 @@ static const char *rule_text(struct arena *a, const struct profile_rule *r)
 	return arena_strdup(a, strbuf_str(&sb));
 }
 
-static void add_rule(struct build *b, const char *agent, const struct profile_rule *r)
+static bool is_of_everything(const struct profile_rule *r)
+{
+	for (size_t i = 0; i < r->paths.n; i++) {
+		if (!glob_is_everything(&r->paths.v[i].glob))
+			return false;
+	}
+	return true;
+}
+
+/* Does it speak of a whole root? */
+static bool binds_root(const struct build *b, const struct profile_rule *r)
+{
+	const struct facts *f = b->in->facts;
+
+	for (size_t i = 0; i < r->paths.n; i++) {
+		for (size_t k = 0; k < f->roots.n; k++) {
+			if (f->roots.v[k].present &&
+			    match_tree(&r->paths.v[i], f->roots.v[k].root->at, true))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Of what is stricter: what stands for it in this view. */
+static void backed_by(const struct build *b, const struct resolved *resolved,
+		      const struct profile_rule *r, struct explain_rule *row)
+{
+	size_t n = 0;
+	bool replaced = false;
+
+	for (size_t i = 0; i < resolved->guards.n; i++) {
+		const struct guard *g = &resolved->guards.v[i];
+
+		if (g->rule != r || g->kind == GUARD_KEEP)
+			continue;
+		n++;
+		replaced = replaced || (g->root_writable && !g->is_dir);
+	}
+	row->mechanism = n > 0 || binds_root(b, r) ? "mounts" : "nothing is mounted there";
+	if (replaced)
+		row->limit = "of a file a mask, " UNTIL_REPLACED;
+	else if (is_of_everything(r))
+		row->limit = "hides nothing of the base";
+	else if (r->absent_report)
+		row->limit = "what programs make there is told after the run";
+}
+
+static void add_rule(struct build *b, const struct resolved *resolved, const char *agent,
+		     const struct profile_rule *r)
 {
 	action_set files =
 		action_operation_set(OPERATION_READ) | action_operation_set(OPERATION_WRITE);
@@ -219,9 +271,10 @@ static void add_rule(struct build *b, const char *agent, const struct profile_ru
 		.agent = agent, .pos = r->pos, .mode = r->mode, .what = rule_text(b->arena, r)
 	};
 
-	if ((r->actions & files) != 0) {
+	if ((r->actions & files) != 0 && r->mode == PROFILE_ALLOW) {
 		row.mechanism = "mounts";
-		row.limit = "of a part of a root a mask, until the host replaces what it covers";
+	} else if ((r->actions & files) != 0) {
+		backed_by(b, resolved, r, &row);
 	} else if ((r->actions & ACTION_BIT(ACTION_RUN_COMMAND)) != 0) {
 		row.mechanism = "decision on the request";
 		row.limit = "not on what the command starts: 'commands' of the sandbox binds that";
@@ -251,6 +304,6 @@ void explain_build(struct arena *a, const struct resolve_input *in, const struct
 		const struct agent_rules *list = &in->agent->lists.v[i];
 
 		for (size_t k = 0; k < list->rules.n; k++)
-			add_rule(&b, list->declared->id, &list->rules.v[k]);
+			add_rule(&b, resolved, list->declared->id, &list->rules.v[k]);
 	}
 }

@@ -119,14 +119,15 @@ int facts_object_open(struct arena *a, int dirfd, const char *path, bool follow,
 
 /* passwd first and by hand: loading the NSS modules costs more than the whole rest. A passwd
  * that cannot be read is not one without the entry: home is refused as a root. */
-static int home_of(struct arena *a, uid_t uid, const char **ret, struct err *err)
+static int home_of(struct arena *a, const char *name, uid_t uid, const char **ret, struct err *err)
 {
 	FILE *f = fopen("/etc/passwd", "re");
 	const struct passwd *pw = NULL;
 	const char *home = NULL;
 	bool failed = f == NULL && errno != ENOENT;
 
-	while (f != NULL && (pw = fgetpwent(f)) != NULL && pw->pw_uid != uid)
+	while (f != NULL && (pw = fgetpwent(f)) != NULL &&
+	       (name == NULL ? pw->pw_uid != uid : strcmp(pw->pw_name, name) != 0))
 		;
 	if (pw != NULL)
 		home = arena_strdup(a, pw->pw_dir);
@@ -137,12 +138,17 @@ static int home_of(struct arena *a, uid_t uid, const char **ret, struct err *err
 	if (failed)
 		return err_set(err, ERR_HOST, 0, "/etc/passwd cannot be read");
 	if (home == NULL) {
-		pw = getpwuid(uid);
+		pw = name == NULL ? getpwuid(uid) : getpwnam(name);
 		if (pw != NULL)
 			home = arena_strdup(a, pw->pw_dir);
 	}
 	*ret = home != NULL && path_is_canonical(home) ? home : NULL;
 	return 0;
+}
+
+int facts_home(struct arena *a, const char *user, const char **ret, struct err *err)
+{
+	return home_of(a, user, 0, ret, err);
 }
 
 /* What an owner that has no id in this user namespace looks like (user_namespaces(7)). */
@@ -192,7 +198,7 @@ int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err)
 	int r;
 
 	*ret = (struct facts_caller){ .uid = geteuid(), .gid = getegid() };
-	if (home_of(a, ret->uid, &ret->home, err) != 0)
+	if (home_of(a, NULL, ret->uid, &ret->home, err) != 0)
 		return -1;
 	if (getcwd(cwd, sizeof(cwd)) != NULL && cwd[0] == '/')
 		ret->cwd = arena_strdup(a, cwd);

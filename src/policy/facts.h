@@ -127,6 +127,9 @@ struct facts_input {
  * no entry). */
 MUST_CHECK int facts_caller(struct arena *a, struct facts_caller *ret, struct err *err);
 
+/* facts_home() - the home of somebody by name, the same way; *ret NULL when there is none. */
+MUST_CHECK int facts_home(struct arena *a, const char *user, const char **ret, struct err *err);
+
 /* facts_gather() - first pass. ret->caller must be filled. ERR_PROFILE with the root's position
  * for roots that are absent or reached through a link below a writable root. */
 MUST_CHECK int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret,

@@ -40,9 +40,13 @@ int guard_order(const void *a, const void *b);
 /* guards_limit() - ERR_HOST when @more guards would be too many. */
 MUST_CHECK int guards_limit(const struct guards *g, size_t more, struct err *err);
 
-/* guard_hold() - the same with the object at hand: @rel was opened without following a link. */
-void guard_hold(struct guards *g, size_t root, const char *rel, enum guard_kind kind, bool by_rule,
-		const struct facts_object *o);
+/* guard_hold() - the same with the object at hand: @rel was opened without following a link.
+ * @rule: that asks for it, or NULL. */
+void guard_hold(struct guards *g, size_t root, const char *rel, enum guard_kind kind,
+		const struct profile_rule *rule, const struct facts_object *o);
+/* guard_add() - at @guard.at in that root, with what the root says of it; nothing where a deeper
+ * root is mounted. */
+void guard_add(struct guards *g, size_t root, struct guard guard);
 /* guards_root_below() - the path of a root that is mounted at or below @at, or NULL. */
 const char *guards_root_below(const struct guards *g, const char *at);
 
@@ -50,9 +54,19 @@ const char *guards_root_below(const struct guards *g, const char *at);
  * ERR_PROFILE at a rule that nothing backs. */
 MUST_CHECK int guards_rules(struct guards *g, struct err *err);
 
-/* guards_links() - the other names of guarded files, in whatever root they lie. ERR_HOST when they
- * cannot all be looked for. */
+/* guards_links() - the other names of guarded files and of files in guarded directories, in
+ * whatever root they lie. The guards are settled. ERR_HOST when they cannot all be looked for. */
 MUST_CHECK int guards_links(struct guards *g, struct err *err);
+
+/* guards_place() - the root, or the part of the base, that shows a guard: its directory (borrowed)
+ * and where it is seen. False when it is of neither. */
+bool guards_place(const struct guards *g, const struct guard *guard, int *ret_dirfd,
+		  const char **ret_at);
+/* guards_twins() - ERR_PROFILE for one directory that is granted twice, writable and not. */
+MUST_CHECK int guards_twins(const struct resolve_input *in, struct err *err);
+/* guards_mirror() - what is guarded in one root is guarded wherever another root, or the base,
+ * shows the same part of the host. The guards are settled. */
+MUST_CHECK int guards_mirror(struct guards *g, struct err *err);
 
 /* guards_git() - .git of a work tree: the git directory that it is or leads to, the common one, and
  * those of submodules and linked work trees, wherever in the roots they lie. Pointers are read,

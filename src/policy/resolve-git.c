@@ -68,72 +68,86 @@ static bool scope_host(struct guards *g, const char *path)
 	return found;
 }
 
-/* One component further. *rest is what is still to walk, *cur a host path without links.
- * Return: 1, 0 when it leads nowhere, -1. */
-static int walk_step(struct guards *g, const char **cur, const char **rest, int *links,
-		     struct err *err)
+struct way {
+	const char *base; /* where a relative path begins */
+	const char *file; /* that says the path */
+	const char *cur;  /* host path without links */
+	const char *rest; /* still to walk */
+	int links;
+};
+
+/* Back by "..": in the place of the directory that it leaves a program could put a link, and the
+ * same words would lead elsewhere. Those above the file that says them, and above the work tree,
+ * cannot be moved: what is guarded lies in both. */
+static int walk_up(struct guards *g, struct way *w, struct err *err)
 {
-	size_t len = strcspn(*rest, "/");
-	const char *name = arena_strndup(g->arena, *rest, len);
+	if (!path_covers(w->cur, w->base) && !path_covers(w->cur, w->file) &&
+	    guard_host(g, w->cur, GUARD_FREEZE, err) != 0)
+		return -1;
+	w->cur = path_dirname(g->arena, w->cur);
+	return 1;
+}
+
+/* One component further. Return: 1, 0 when it leads nowhere, -1. */
+static int walk_step(struct guards *g, struct way *w, struct err *err)
+{
+	size_t len = strcspn(w->rest, "/");
+	const char *name = arena_strndup(g->arena, w->rest, len);
 	char text[PATH_MAX];
 	const char *next;
 	struct stat st;
 	ssize_t n;
 	int r;
 
-	*rest += len + ((*rest)[len] == '/');
+	w->rest += len + (w->rest[len] == '/');
 	if (len == 0 || strcmp(name, ".") == 0)
 		return 1;
-	if (strcmp(name, "..") == 0) {
-		*cur = path_dirname(g->arena, *cur);
-		return 1;
-	}
-	next = path_join(g->arena, *cur, name);
+	if (strcmp(name, "..") == 0)
+		return walk_up(g, w, err);
+	next = path_join(g->arena, w->cur, name);
 	r = facts_look(AT_FDCWD, next, &st);
 	if (r < 0)
 		return is_absent(r) ? 0 : err_set(err, ERR_HOST, -r, "%s", next);
 	if (r == 0)
 		return 0;
 	if (!S_ISLNK(st.st_mode)) {
-		*cur = next;
+		w->cur = next;
 		return 1;
 	}
 	n = readlink(next, text, sizeof(text));
-	if (n <= 0 || n >= (ssize_t)sizeof(text) || ++*links > LINKS_MAX)
+	if (n <= 0 || n >= (ssize_t)sizeof(text) || ++w->links > LINKS_MAX)
 		return 0;
 	/* What leads there must not lead elsewhere after the run. */
 	if (guard_host(g, next, GUARD_FREEZE, err) != 0)
 		return -1;
-	*rest = arena_printf(g->arena, "%.*s/%s", (int)n, text, *rest);
+	w->rest = arena_printf(g->arena, "%.*s/%s", (int)n, text, w->rest);
 	if (text[0] == '/')
-		*cur = "/";
+		w->cur = "/";
 	return 1;
 }
 
 /* Where git on the host gets by @path, taken from directory @base: *ret is a host path without
  * links, NULL when there is nothing. */
-static int walk(struct guards *g, const char *base, const char *path, const char **ret,
-		struct err *err)
+static int walk_from(struct guards *g, const char *file, const char *base, const char *path,
+		     const char **ret, struct err *err)
 {
-	const char *home = g->in->facts->caller.home;
-	const char *cur = "/";
-	const char *rest = path;
-	int links = 0;
+	struct way w = { .base = base, .file = file, .cur = "/", .rest = path };
 	int r = 1;
 
 	*ret = NULL;
-	if (strcmp(path, "~") == 0 || strncmp(path, "~/", 2) == 0) {
-		if (home == NULL)
-			return 0;
-		rest = arena_printf(g->arena, "%s/%s", home, path + 1);
-	} else if (path[0] != '/') {
-		rest = arena_printf(g->arena, "%s/%s", base, path);
-	}
-	while (r == 1 && *rest != '\0')
-		r = walk_step(g, &cur, &rest, &links, err);
+	if (path[0] != '/')
+		w.rest = arena_printf(g->arena, "%s/%s", base, path);
+	while (r == 1 && *w.rest != '\0')
+		r = walk_step(g, &w, err);
 	if (r == 1)
-		*ret = cur;
+		*ret = w.cur;
 	return r < 0 ? -1 : 0;
+}
+
+static int walk(struct guards *g, const char *base, const char *path, const char **ret,
+		struct err *err)
+{
+	return walk_from(g, base, base, path, ret, err);
 }
 
 /* The bytes of a regular file. Return: 1, 0 when there is none to be read, -1. */
@@ -178,14 +192,34 @@ static enum policy_trap trap_of(const struct guards *g, const char *name)
 	return policy_trap_name(&g->in->profile->sandbox, name);
 }
 
+/* "~/..." and "~user/..." in a configuration; *ret NULL when that home is not known, to git
+ * neither. */
+static int home_path(struct guards *g, const char *value, const char **ret, struct err *err)
+{
+	size_t len = strcspn(value, "/");
+	const char *home = g->in->facts->caller.home;
+
+	if (len > 1 &&
+	    facts_home(g->arena, arena_strndup(g->arena, value + 1, len - 1), &home, err) != 0)
+		return -1;
+	*ret = home == NULL ? NULL : arena_printf(g->arena, "%s/%s", home, value + len);
+	return 0;
+}
+
 /* What @value names is run or read by git on the host. One of the directories that hold the roots
  * cannot be frozen, and the roots would have to be. */
 static int guard_named(struct guards *g, const char *file, const char *base, const char *value,
 		       const char **ret, struct err *err)
 {
 	const struct facts *f = g->in->facts;
+	const char *path = value;
 
-	if (walk(g, base, value, ret, err) != 0)
+	*ret = NULL;
+	if (value[0] == '~' && home_path(g, value, &path, err) != 0)
+		return -1;
+	if (path == NULL)
+		return 0;
+	if (walk_from(g, file, base, path, ret, err) != 0)
 		return -1;
 	for (size_t i = 0; *ret != NULL && i < f->roots.n; i++) {
 		if (f->roots.v[i].present && g->in->access[i].write &&

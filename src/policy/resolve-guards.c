@@ -31,7 +31,7 @@ static bool guard_is_shadowed(const struct guards *g, size_t root, const char *a
 	return false;
 }
 
-static void guard_add(struct guards *g, size_t root, struct guard guard)
+void guard_add(struct guards *g, size_t root, struct guard guard)
 {
 	if (guard_is_shadowed(g, root, guard.at))
 		return;
@@ -54,9 +54,9 @@ static bool holds_root(const struct guards *g, const char *at)
  * is guarded too when programs can reach it by its own name. A directory cannot be mounted on a
  * link, so a link to one is hidden rather than frozen. */
 static void guard_link(struct guards *g, size_t root, const char *at, enum guard_kind kind,
-		       const struct file_id *id)
+		       const struct profile_rule *rule, const struct file_id *id)
 {
-	struct guard cover = { .at = at, .kind = kind, .is_link = true, .id = *id };
+	struct guard cover = { .at = at, .kind = kind, .is_link = true, .rule = rule, .id = *id };
 	struct view_target t;
 	enum view_result r = view_resolve(g->arena, g->in->view, at, &t);
 
@@ -68,6 +68,7 @@ static void guard_link(struct guards *g, size_t root, const char *at, enum guard
 				  (struct guard){ .at = t.path,
 						  .kind = kind,
 						  .is_dir = is_dir,
+						  .rule = rule,
 						  .nlink = is_dir ? 0 : t.object.nlink,
 						  .id = t.object.id });
 		if (!is_dir)
@@ -98,6 +99,7 @@ int guard_entry(struct guards *g, size_t root, const char *rel, enum guard_kind 
 	const char *at = path_join(g->arena, fr->root->at, rel);
 	FD_AUTO fd = guards_open(g, root, rel, O_PATH | O_NOFOLLOW);
 	struct facts_object o;
+	const char *below;
 	int r;
 
 	/* A link on the way has come meanwhile: the path was free of them. */
@@ -108,23 +110,30 @@ int guard_entry(struct guards *g, size_t root, const char *rel, enum guard_kind 
 	r = facts_object_hold(fd, &o);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "protected entry %s", at);
-	guard_hold(g, root, rel, kind, false, &o);
+	below = kind == GUARD_HIDE && S_ISDIR(o.mode) ? guards_root_below(g, at) : NULL;
+	if (below != NULL && strcmp(below, at) != 0)
+		return err_set_at(err, ERR_PROFILE, fr->root->pos.file, fr->root->pos.line,
+				  fr->root->pos.col,
+				  "root '%s': %s is hidden there, and the root '%s' with it: show "
+				  "that one elsewhere ('at'), or say protect: {except: [%s]}",
+				  fr->root->path, at, below, path_basename(at));
+	guard_hold(g, root, rel, kind, NULL, &o);
 	return 0;
 }
 
-void guard_hold(struct guards *g, size_t root, const char *rel, enum guard_kind kind, bool by_rule,
-		const struct facts_object *o)
+void guard_hold(struct guards *g, size_t root, const char *rel, enum guard_kind kind,
+		const struct profile_rule *rule, const struct facts_object *o)
 {
 	const char *at = path_join(g->arena, g->in->facts->roots.v[root].root->at, rel);
 
 	if (S_ISLNK(o->mode))
-		guard_link(g, root, at, kind, &o->id);
+		guard_link(g, root, at, kind, rule, &o->id);
 	else
 		guard_add(g, root,
 			  (struct guard){ .at = at,
 					  .kind = kind,
 					  .is_dir = S_ISDIR(o->mode),
-					  .by_rule = by_rule,
+					  .rule = rule,
 					  .nlink = S_ISREG(o->mode) ? o->nlink : 0,
 					  .id = o->id });
 }
@@ -442,6 +451,12 @@ static int byte_rank(unsigned char c)
 	return c == '\0' ? 0 : c == '/' ? 1 : c + 1;
 }
 
+/* The sandbox's own first, then the strictest. */
+static int rule_rank(const struct profile_rule *rule)
+{
+	return rule == NULL ? -1 : (int)rule->mode;
+}
+
 int guard_order(const void *a, const void *b)
 {
 	const struct guard *x = a;
@@ -452,7 +467,7 @@ int guard_order(const void *a, const void *b)
 		i++;
 	if (x->at[i] == y->at[i])
 		return x->kind != y->kind ? (int)x->kind - (int)y->kind
-					  : (int)x->by_rule - (int)y->by_rule;
+					  : rule_rank(x->rule) - rule_rank(y->rule);
 	return byte_rank((unsigned char)x->at[i]) - byte_rank((unsigned char)y->at[i]);
 }
 
@@ -481,7 +496,7 @@ static bool guard_is_covered(const struct resolved *ret, const size_t *chain, si
 			return true;
 		/* A rule lifts what another rule says, and nothing that the sandbox does. */
 		if (g->kind == GUARD_KEEP && o->kind == GUARD_FREEZE)
-			return g->by_rule && !o->by_rule;
+			return g->rule != NULL && o->rule == NULL;
 		if (g->kind == GUARD_KEEP && o->kind == GUARD_KEEP)
 			return true;
 		kept = kept || o->kind == GUARD_KEEP;
@@ -512,30 +527,17 @@ static void guards_settle(struct arena *a, struct resolved *ret)
 	ret->guards.n = kept;
 }
 
-/* One directory by two names is as writable as by the more writable one: the profile says two
- * things of it, and one of them would not hold. */
-static int check_twins(const struct resolve_input *in, struct err *err)
+typedef int more_fn(struct guards *g, struct err *err);
+
+/* What comes of guards that hold, and is settled with them. */
+static int settle_more(struct guards *g, more_fn *more, struct err *err)
 {
-	const struct facts *f = in->facts;
+	size_t n = g->ret->guards.n;
 
-	for (size_t i = 0; i < f->roots.n; i++) {
-		const struct facts_root *x = &f->roots.v[i];
-
-		for (size_t k = 0; k < i && x->present && in->access[i].read; k++) {
-			const struct facts_root *y = &f->roots.v[k];
-
-			if (!y->present || !in->access[k].read ||
-			    in->access[i].write == in->access[k].write ||
-			    !file_id_same(&x->object.id, &y->object.id))
-				continue;
-			return err_set_at(err, ERR_PROFILE, x->root->pos.file, x->root->pos.line,
-					  x->root->pos.col,
-					  "root '%s' is the same as '%s' (line %u, column %u), and "
-					  "only one of them is writable: grant one, or both alike",
-					  x->root->path, y->root->path, y->root->pos.line,
-					  y->root->pos.col);
-		}
-	}
+	if (more(g, err) != 0 || guards_limit(g, 0, err) != 0)
+		return -1;
+	if (g->ret->guards.n > n)
+		guards_settle(g->arena, g->ret);
 	return 0;
 }
 
@@ -547,7 +549,7 @@ int resolve_guards(struct arena *a, const struct resolve_input *in, struct resol
 	bool found = false;
 
 	/* Who asks for paths one by one is answered by each path's own root. */
-	if (!in->no_rules && check_twins(in, err) != 0)
+	if (!in->no_rules && guards_twins(in, err) != 0)
 		return -1;
 	for (size_t i = 0; i < f->roots.n; i++) {
 		const struct facts_root *fr = &f->roots.v[i];
@@ -572,8 +574,10 @@ int resolve_guards(struct arena *a, const struct resolve_input *in, struct resol
 		return -1;
 	if (!in->names_only && guard_control(&g, f->self.path, GUARD_FREEZE, &found, err) != 0)
 		return -1;
-	if (guards_limit(&g, 0, err) != 0 || guards_links(&g, err) != 0)
+	if (guards_limit(&g, 0, err) != 0)
 		return -1;
 	guards_settle(a, ret);
-	return 0;
+	if (settle_more(&g, guards_mirror, err) != 0)
+		return -1;
+	return settle_more(&g, guards_links, err);
 }

@@ -4,7 +4,7 @@
  * policy_tree_access() is asked for each such object, so that the order of the rules counts here as
  * it does in a decision. A literal path is looked up. Patterns are matched in one walk of the
  * directories that they reach, and only then. What does not exist has no mount: a rule on it is
- * refused where programs could make it, unless it asks for a report. */
+ * refused where programs could make it, unless it asks for a report. The base: resolve-base.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,30 +16,24 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/facts-roots.h"
-#include "policy/guards.h"
 #include "policy/match.h"
+#include "policy/rules.h"
 
 #define ACTIONS_FILES (action_operation_set(OPERATION_READ) | action_operation_set(OPERATION_WRITE))
 
-/* One pattern of one rule, as far as it is about a part of a root. */
-struct part {
-	const struct profile_rule *rule;
-	const struct profile_path *path;
-};
-
-struct rules {
-	struct guards *g;
-	size_t root;
-	ARRAY_OF(struct part) globs; /* that need the walk */
-	struct err *err;
-};
-
-static int refuse(const struct part *p, const char *why, struct err *err)
+int rules_refuse(const struct part *p, const char *why, struct err *err)
 {
 	const struct profile_pos *pos = &p->rule->pos;
 
 	return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col, "'%s' %s",
 			  p->path->text, why);
+}
+
+const char *rules_over_root(const struct rules *r, const char *root_at)
+{
+	return arena_printf(r->g->arena,
+			    "would hide the root '%s' too: show that root elsewhere ('at')",
+			    root_at);
 }
 
 static bool is_writable(const struct rules *r)
@@ -102,22 +96,18 @@ static int guard_part(struct rules *r, const struct part *p, const char *rel,
 		/* Where a directory of that name is denied, a program could put one there. */
 		return is_dir || !glob_is_subtree(&p->path->glob) || may_be_absent(r, p)
 			       ? 0
-			       : refuse(p, absent_text, r->err);
+			       : rules_refuse(p, absent_text, r->err);
 	if (p->rule->strict && !is_dir && is_writable(r))
-		return refuse(p,
-			      "is 'strict', and a file in a writable root is masked only until the "
-			      "host replaces it: deny a directory that holds it, or say mode: ro "
-			      "for the root",
-			      r->err);
+		return rules_refuse(
+			p,
+			"is 'strict', and a file in a writable root is masked only until the "
+			"host replaces it: deny a directory that holds it, or say mode: ro "
+			"for the root",
+			r->err);
 	below = guards_root_below(r->g, at);
 	if (!t.read && below != NULL)
-		return refuse(p,
-			      arena_printf(r->g->arena,
-					   "would hide the root '%s' too: show that root elsewhere "
-					   "('at')",
-					   below),
-			      r->err);
-	guard_hold(r->g, r->root, rel, t.read ? GUARD_FREEZE : GUARD_HIDE, true, o);
+		return rules_refuse(p, rules_over_root(r, below), r->err);
+	guard_hold(r->g, r->root, rel, t.read ? GUARD_FREEZE : GUARD_HIDE, p->rule, o);
 	return guards_limit(r->g, 0, r->err);
 }
 
@@ -131,9 +121,9 @@ static int literal(struct rules *r, const struct part *p)
 
 	guards_watch(r->g, path_dirname(r->g->arena, path_join(r->g->arena, fr->object.path, rel)));
 	if (fd == -ELOOP && !r->g->in->names_only)
-		return refuse(p, "is reached through a link: name its real path", r->err);
+		return rules_refuse(p, "is reached through a link: name its real path", r->err);
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
-		return may_be_absent(r, p) ? 0 : refuse(p, absent_text, r->err);
+		return may_be_absent(r, p) ? 0 : rules_refuse(p, absent_text, r->err);
 	if (fd < 0)
 		return err_set(r->err, ERR_HOST, -fd, "%s", p->path->glob.prefix);
 	e = facts_object_hold(fd, &o);
@@ -195,7 +185,7 @@ static int walk_globs(struct rules *r)
 
 	for (size_t i = 0; i < r->globs.n; i++) {
 		if (!may_be_absent(r, &r->globs.v[i]))
-			return refuse(&r->globs.v[i], later_text, r->err);
+			return rules_refuse(&r->globs.v[i], later_text, r->err);
 	}
 	/* Afterwards it is looked for anew, wherever it may be. */
 	if (is_writable(r)) {
@@ -207,12 +197,12 @@ static int walk_globs(struct rules *r)
 	if (e == -ECANCELED)
 		return -1;
 	if (e == -E2BIG || e == -ENAMETOOLONG)
-		return refuse(&r->globs.v[0],
-			      e == -E2BIG
-				      ? "asks for a walk of more than 1048576 names: begin it "
-					"with a narrower directory"
-				      : "asks for a walk of paths that are too long to be opened",
-			      r->err);
+		return rules_refuse(
+			&r->globs.v[0],
+			e == -E2BIG ? "asks for a walk of more than 1048576 names: begin it "
+				      "with a narrower directory"
+				    : "asks for a walk of paths that are too long to be opened",
+			r->err);
 	return e < 0 ? err_set(r->err, ERR_HOST, -e, "looking for '%s' in root '%s'",
 			       r->globs.v[0].path->text, fr->root->path)
 		     : 0;
@@ -232,15 +222,16 @@ static int exception(struct rules *r, const struct part *p)
 	for (size_t i = 0; t.read && i < r->g->ret->guards.n; i++) {
 		const struct guard *k = &r->g->ret->guards.v[i];
 
-		if (!k->by_rule || k->kind != GUARD_HIDE || !k->is_dir || strcmp(k->at, at) == 0 ||
-		    !path_covers(k->at, at))
+		if (k->rule == NULL || k->kind != GUARD_HIDE || !k->is_dir ||
+		    strcmp(k->at, at) == 0 || !path_covers(k->at, at))
 			continue;
-		return refuse(p,
-			      arena_printf(r->g->arena,
-					   "lies in %s, which another rule hides as a whole: move "
-					   "it out of there",
-					   k->at),
-			      r->err);
+		return rules_refuse(
+			p,
+			arena_printf(r->g->arena,
+				     "lies in %s, which another rule hides as a whole: move "
+				     "it out of there",
+				     k->at),
+			r->err);
 	}
 	if (!is_writable(r) ||
 	    !(glob_is_literal(&p->path->glob) || glob_is_subtree(&p->path->glob)))
@@ -250,76 +241,7 @@ static int exception(struct rules *r, const struct part *p)
 		return 0;
 	policy_tree_access(r->g->in->profile, r->g->in->agent, at, !S_ISDIR(o.mode), &t);
 	if (t.read && t.write)
-		guard_hold(r->g, r->root, path_rest(fr->root->at, at), GUARD_KEEP, true, &o);
-	return guards_limit(r->g, 0, r->err);
-}
-
-/* --- the base: read-only, and whoever runs commands may read it, but for what a rule names */
-
-struct base_walk {
-	struct rules *r;
-	const struct part *part;
-	const char *at;
-};
-
-static void hide_in_base(struct rules *r, const char *at, bool is_dir)
-{
-	struct tree_access t;
-
-	policy_tree_access(r->g->in->profile, r->g->in->agent, at, !is_dir, &t);
-	if (!t.read)
-		*array_push(r->g->arena, &r->g->ret->guards) = (struct guard){
-			.at = at, .kind = GUARD_HIDE, .is_dir = is_dir, .by_rule = true
-		};
-}
-
-/* A link is followed inside to a name that has a mask of its own, or none. */
-static int base_name(void *ctx, const char *rel, int type, uint64_t ino)
-{
-	struct base_walk *b = ctx;
-	const char *at;
-
-	(void)ino;
-	if (type == DT_UNKNOWN || type == DT_LNK)
-		return 0;
-	at = path_join(b->r->g->arena, b->at, rel);
-	if (glob_match(&b->part->path->glob, at))
-		hide_in_base(b->r, at, type == DT_DIR);
-	return type == DT_DIR && glob_reaches(&b->part->path->glob, at);
-}
-
-static int base_part(struct rules *r, const struct part *p)
-{
-	const struct glob *g = &p->path->glob;
-	struct base_walk b = { .r = r, .part = p };
-	struct facts_walk w = { .arena = r->g->arena,
-				.start = "",
-				.fn = base_name,
-				.ctx = &b,
-				.max = GUARD_NAMES_MAX,
-				.names = r->g->ret->names };
-	struct view_target t;
-	int e = 0;
-
-	if (p->rule->mode == PROFILE_ALLOW || g->prefix == NULL || g->prefix[1] == '\0' ||
-	    (p->rule->actions & action_operation_set(OPERATION_READ)) == 0 ||
-	    view_resolve(r->g->arena, r->g->in->view, g->prefix, &t) != VIEW_FOUND)
-		return 0;
-	if (t.node->kind == VIEW_BASE && t.object.fd >= 0) {
-		b.at = t.path;
-		if (glob_match(g, g->prefix))
-			hide_in_base(r, t.path, S_ISDIR(t.object.mode));
-		else if (S_ISDIR(t.object.mode)) {
-			w.dirfd = t.object.fd;
-			e = facts_walk(&w);
-		}
-	}
-	view_target_close(&t);
-	r->g->ret->names = w.names;
-	if (e < 0)
-		return refuse(
-			p, "cannot be looked for in the base: begin it with a narrower directory",
-			r->err);
+		guard_hold(r->g, r->root, path_rest(fr->root->at, at), GUARD_KEEP, p->rule, &o);
 	return guards_limit(r->g, 0, r->err);
 }
 
@@ -383,7 +305,7 @@ int guards_rules(struct guards *g, struct err *err)
 
 	struct rules base = { .g = g, .err = err };
 
-	if (each_part(&base, NULL, base_part) != 0)
+	if (each_part(&base, NULL, rules_base) != 0)
 		return -1;
 	for (size_t i = 0; i < f->roots.n; i++) {
 		struct rules r = { .g = g, .root = i, .err = err };

@@ -23,9 +23,9 @@ struct guard {
 	bool is_dir;
 	bool is_link;     /* the entry itself is a link: it is covered, not followed */
 	const char *from; /* FREEZE of a link to a file: the target shown in its place; else NULL */
-	bool root_writable; /* ancestors up to the root must be pinned */
-	bool by_rule;       /* of the agent, not of the sandbox */
-	uint32_t nlink;     /* of a regular file, else 0 */
+	bool root_writable;              /* ancestors up to the root must be pinned */
+	const struct profile_rule *rule; /* of the agent; NULL: the sandbox's own. Borrowed */
+	uint32_t nlink;                  /* of a regular file, else 0 */
 	struct file_id id;
 };
 

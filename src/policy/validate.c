@@ -48,6 +48,81 @@ static bool path_is_enforced(const struct profile *p, const struct policy_agent 
 	return !finer || own_root;
 }
 
+static bool agent_runs_commands(const struct policy_agent *agent)
+{
+	for (size_t i = 0; i < agent->lists.n; i++) {
+		const struct agent_rules *list = &agent->lists.v[i];
+		bool runs = false;
+
+		for (size_t k = 0; k < list->rules.n; k++)
+			runs = runs ||
+			       (list->rules.v[k].mode == PROFILE_ALLOW &&
+				(list->rules.v[k].actions & ACTION_BIT(ACTION_RUN_COMMAND)) != 0);
+		if (!runs)
+			return false;
+	}
+	return true;
+}
+
+/* What the sandbox makes for itself. A rule of a directory above is not about it: what is there is
+ * the command's own, and a mask of it would be no sandbox. One that names it would hold for
+ * requests alone. */
+static const struct {
+	const char *at;
+	const char *what;
+} own_places[] = {
+	{ "/proc", "the kernel's view of the sandbox itself" },
+	{ "/tmp", "the sandbox's own scratch, which programs fill" },
+	{ "/var/tmp", "the sandbox's own scratch, which programs fill" },
+	{ "/home/agent", "the sandbox's own scratch, which programs fill" },
+	{ "/dev/shm", "the sandbox's own scratch, which programs fill" },
+	{ "/dev/pts", "the sandbox's own terminals" },
+	{ "/dev/ptmx", "the sandbox's own terminals" },
+	{ "/dev/fd", "a name of the program's own descriptors" },
+	{ "/dev/stdin", "a name of the program's own descriptors" },
+	{ "/dev/stdout", "a name of the program's own descriptors" },
+	{ "/dev/stderr", "a name of the program's own descriptors" },
+};
+
+/* A root or a tree of the base, in a directory of the scratch. */
+static bool reaches_granted(const struct profile_sandbox *s, const struct glob *g)
+{
+	for (size_t i = 0; i < s->roots.n; i++) {
+		if (glob_reaches(g, s->roots.v[i].at))
+			return true;
+	}
+	for (size_t i = 0; i < s->base_add.n; i++) {
+		if (glob_reaches(g, s->base_add.v[i].path))
+			return true;
+	}
+	return false;
+}
+
+static int path_is_maskable(const struct profile *p, const struct profile_rule *rule,
+			    const struct profile_path *path, struct err *err)
+{
+	const struct glob *g = &path->glob;
+	action_set files =
+		action_operation_set(OPERATION_READ) | action_operation_set(OPERATION_WRITE);
+
+	if (rule->mode == PROFILE_ALLOW || (rule->actions & files) == 0 || g->prefix == NULL)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(own_places); i++) {
+		const char *at = own_places[i].at;
+		/* Of /dev nothing but single devices can be left out. */
+		bool named = path_covers(at, g->prefix) ||
+			     (strcmp(g->prefix, "/dev") == 0 && glob_reaches(g, at));
+
+		if (!named || reaches_granted(&p->sandbox, g))
+			continue;
+		return err_set_at(err, ERR_PROFILE, rule->pos.file, rule->pos.line, rule->pos.col,
+				  "'%s' cannot be enforced for programs, so that no command is run "
+				  "('check' answers): %s is %s; leave it out of the rule",
+				  path->text, at, own_places[i].what);
+	}
+	return 0;
+}
+
 static int rule_enforceable(const struct profile *p, const struct policy_agent *agent,
 			    const struct profile_rule *rule, struct err *err)
 {
@@ -63,6 +138,8 @@ static int rule_enforceable(const struct profile *p, const struct policy_agent *
 		const struct profile_path *path = &rule->paths.v[i];
 		const struct profile_root *root = NULL;
 
+		if (agent_runs_commands(agent) && path_is_maskable(p, rule, path, err) != 0)
+			return -1;
 		if (!path_is_enforced(p, agent, rule, path, &root))
 			return err_set_at(err, ERR_PROFILE, rule->pos.file, rule->pos.line,
 					  rule->pos.col,
@@ -86,22 +163,6 @@ int policy_enforceable(const struct profile *p, const struct policy_agent *agent
 		}
 	}
 	return 0;
-}
-
-static bool agent_runs_commands(const struct policy_agent *agent)
-{
-	for (size_t i = 0; i < agent->lists.n; i++) {
-		const struct agent_rules *list = &agent->lists.v[i];
-		bool runs = false;
-
-		for (size_t k = 0; k < list->rules.n; k++)
-			runs = runs ||
-			       (list->rules.v[k].mode == PROFILE_ALLOW &&
-				(list->rules.v[k].actions & ACTION_BIT(ACTION_RUN_COMMAND)) != 0);
-		if (!runs)
-			return false;
-	}
-	return true;
 }
 
 /* A mount cannot be writable and unreadable at once. */

@@ -137,6 +137,7 @@ struct walk {
 	int fd; /* O_PATH of cur on the host, owned; -1 in our own directories */
 	int hops;
 	const char *missing; /* what begins with a name that is not there, canonical; or NULL */
+	view_links links;
 };
 
 static void walk_set(struct walk *w, const char *cur, const struct view_node *node, int fd)
@@ -185,6 +186,7 @@ static enum view_result walk_into(struct walk *w, const char *name, size_t len, 
 	*link = NULL;
 	if (n != NULL && n->kind == VIEW_LINK) {
 		*link = n->link;
+		*array_push(w->arena, &w->links) = next;
 		return VIEW_FOUND;
 	}
 	if (n != NULL) {
@@ -208,6 +210,7 @@ static enum view_result walk_into(struct walk *w, const char *name, size_t len, 
 	if (got <= 0 || got >= (ssize_t)sizeof(text))
 		return VIEW_FORBIDDEN;
 	*link = arena_strndup(w->arena, text, (size_t)got);
+	*array_push(w->arena, &w->links) = next;
 	return VIEW_FOUND;
 }
 
@@ -358,6 +361,7 @@ enum view_result view_resolve(struct arena *a, const struct view *v, const char 
 	ret->no_parent = r == VIEW_OUTSIDE && w.missing != NULL && path_is_canonical(w.missing);
 	if (ret->no_parent)
 		ret->path = w.missing;
+	ret->links = w.links;
 	if (r != VIEW_FOUND) {
 		fd_close(&w.fd);
 		return r;

@@ -47,6 +47,8 @@ enum view_result {
 	VIEW_FORBIDDEN, /* the caller may not look there */
 };
 
+typedef ARRAY_OF(const char *) view_links;
+
 struct view_target {
 	const char *path;             /* canonical virtual path (also when absent) */
 	const struct view_node *node; /* what holds it; NULL when outside */
@@ -56,6 +58,7 @@ struct view_target {
 	/* OUTSIDE because a directory in the middle is not there, and no link led to that: @path is
 	 * the whole canonical path all the same. */
 	bool no_parent;
+	view_links links; /* canonical virtual paths of those that were followed */
 };
 
 /* view_resolve() - follow links to the end. @path: absolute; "." and empty components are

@@ -60,6 +60,31 @@ cp "$T/out" "$T/said"
 is "$(row "$WS" access)" "['none']" "has nothing"
 json_is "$T/said" 'o["rules"] == []' "by no rule"
 
+# --- what backs each rule that is stricter
+profile strict <<-YAML
+	sandbox: {roots: [{path: "$WS", mode: rw}, {path: "$T/bin", mode: ro}]}
+	permissions:
+	  agents:
+	    me:
+	      rules:
+	        - {operations: [read], paths: ["$WS/plain"], mode: deny}
+	        - {operations: [read], paths: [/bin/ls], mode: deny}
+	        - {operations: [read], paths: [/nowhere], mode: deny}
+	        - {operations: [write], paths: ["$WS/later"], mode: deny, absent: report}
+	        - {operations: [read], paths: ["$T/bin/**"], mode: deny}
+	        - {operations: [read, write], paths: ["$WS/**"], mode: allow}
+	        - {operations: [execute], commands: ["*"], mode: allow}
+	        - {operations: [read], paths: ["/**"], mode: deny}
+YAML
+expect_rc 0 "explain: rules that are stricter" "$AGENTBOX" explain -p "$P" --json
+cp "$T/out" "$T/said"
+json_is "$T/said" '[(r["line"], r["mechanism"], r["limit"]) for r in o["rules"] if r["mode"] == "deny"] == [(6, "mounts", "of a file a mask, until the host replaces the file"), (7, "mounts", None), (8, "nothing is mounted there", None), (9, "nothing is mounted there", "what programs make there is told after the run"), (10, "mounts", None), (13, "mounts", "hides nothing of the base")]' "what stands for each"
+like "$(row "$WS/plain" source)" "strict\.yaml:6'" "the mask is told by its rule"
+like "$(row /usr/bin/ls source)" "strict\.yaml:7'" "the one behind a link too"
+expect_rc 0 "and so it is" ab -- sh -c '! grep -q text "$1/plain" && ! test -s /bin/ls && ! test -e /nowhere && ! test -e "$2" && echo x >"$1/later" && test -s /bin/cat' - "$WS" "$T/bin"
+rm -f "$WS/later"
+P=$T/tree.yaml
+
 # --- as text
 expect_rc 0 "explain" "$AGENTBOX" explain -p "$P" -a one
 like "$(cat "$T/out")" "^agent one of $P"$'\n' "text: whose it is"

@@ -80,6 +80,16 @@ inside Y "beside them (control)" write "$WS/main/tools/plain" x
 host_git -C "$WS/main" config --unset core.hooksPath
 inside Y "no longer named: write (control)" write "$WS/main/tools/hooks/pre-commit" x
 rm -f "$WS/main/tools/hooks/pre-commit"
+# By ".." through a directory, in whose place a program could put another.
+mkdir -p "$WS/main/x" "$WS/evil/x" "$WS/evil/tools/hooks"
+host_git -C "$WS/main" config core.hooksPath x/../tools/hooks
+inside N "core.hooksPath by ..: a new hook" write "$WS/main/tools/hooks/pre-commit" evil
+inside N "the directory that it leaves: moved" rename "$WS/main/x" "$WS/main/y"
+inside N "exchanged" rename "$WS/evil/x" "$WS/main/x"
+expect_rc 1 "made a link" ab -- sh -c 'rmdir main/x 2>/dev/null && ln -s ../evil/x main/x'
+inside Y "another directory (control)" rename "$WS/evil/x" "$WS/evil/y"
+check "it is a directory still" test -d "$WS/main/x" -a ! -L "$WS/main/x"
+rm -rf "$WS/evil" "$WS/main/x"
 host_git -C "$WS/main" config core.hooksPath .
 expect_rc 0 "a work tree whose hooks lie at its top is frozen there" ab -- true
 inside N "its top" write "$WS/main/pre-commit" evil

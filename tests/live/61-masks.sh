@@ -116,6 +116,157 @@ rm "$WS/links/alias"
 echo other >"$WS/links/alias"
 expect_rc 0 "another file of that name (control)" ab -- grep -q other links/alias
 
+# --- by a link of the base, from "/", and what is mounted by itself
+readable() { # DESCRIPTION FILE: by a profile without the rule
+	rules "{operations: [read], paths: [/nowhere], mode: deny, absent: report}"
+	inside Y "$1 (control)" read "$2"
+}
+readable "a program of the base" /bin/ls
+rules "{operations: [read], paths: [/bin/ls], mode: deny}
+{operations: [read], paths: ['/usr/**'], mode: allow}"
+for f in /bin/ls /usr/bin/ls; do
+	# Root inside may be kernel uid 0 without capabilities: a mask is empty to everybody.
+	expect_rc 0 "a name behind a link of the base: $f" ab -- sh -c '! test -s "$1" && test -s "$2"' - "$f" /usr/bin/cat
+done
+rules "{operations: [read], paths: ['/*/bin/ls', '/b*/cat'], mode: deny, absent: report}"
+expect_rc 0 "patterns from /" ab -- sh -c '! test -s /usr/bin/ls && ! test -s /usr/bin/cat && test -s /usr/bin/env'
+expect_rc 120 "check says so" "$AGENTBOX" check -p "$P" read_file /bin/ls
+expect_rc 120 "of a name that no rule has" "$AGENTBOX" check -p "$P" read_file /usr/bin/cat
+expect_rc 0 "and of one beside it (control)" "$AGENTBOX" check -p "$P" read_file /usr/bin/env
+rules "{operations: [read], paths: [/dev/zero], mode: deny}"
+expect_rc 1 "a device" ab -- head -c 1 /dev/zero
+expect_rc 0 "the others (control)" ab -- sh -c ': </dev/null && head -c 1 /dev/urandom >/dev/null'
+rules "{operations: [read], paths: [/dev/full], mode: deny}"
+expect_rc 0 "one that no rule names (control)" ab -- head -c 1 /dev/zero
+rules "{operations: [write], paths: [/dev/zero], mode: deny}"
+expect_rc 125 "writing to a device that may be read" ab -- true
+like "$(cat "$T/err")" "rules.yaml:10:11: '/dev/zero' is a device.*deny reading too" "at the rule, and says what to do"
+for p in /proc/cpuinfo /tmp/x /var/tmp /home/agent/.ssh /dev/shm/x '/dev/**' /dev/fd; do
+	rules "{operations: [read], paths: ['$p'], mode: deny}"
+	expect_rc 125 "no mount holds $p" ab -- true
+	like "$(cat "$T/err")" "rules.yaml:10:11: '[^']*' cannot be enforced for programs.*leave it out of the rule" "$p: at the rule, and says what to do"
+	expect_rc 125 "lint finds $p" "$AGENTBOX" lint "$P"
+	expect_rc "120|121" "check answers of $p" "$AGENTBOX" check -p "$P" read_file "${p%/\*\*}/x"
+done
+rules "{operations: [read], paths: ['/nowhere/**'], mode: deny}
+{operations: [read, write], paths: ['$WS/**'], mode: allow}
+{operations: [execute], commands: ['*'], mode: allow}
+{operations: [read, write], paths: ['/var/**', '/home/**', '/**'], mode: deny}"
+expect_rc 0 "a deny of all the rest leaves base, devices and scratch" \
+	ab -- sh -c 'head -c 1 /dev/zero >/tmp/x && cat /tmp/x >"$HOME/x" && ls /usr >/var/tmp/x && ls /proc/self >/dev/shm/x'
+
+# --- other names of what lies below a hidden or frozen directory
+rules "{operations: [read, write], paths: ['$WS/a/b/**'], mode: deny}
+{operations: [write], paths: ['$WS/docs/**'], mode: deny}"
+ln "$WS/a/b/c/f" "$WS/links/below"
+ln "$WS/docs/plain" "$WS/links/plain"
+own
+expect_rc 0 "a hard link of a file below a hidden directory" ab -- sh -c '! grep -q content links/below && grep -q "" links/plain'
+inside N "and is not written" write "$WS/links/below" x
+inside N "one of a file below a frozen directory" write "$WS/links/plain" x
+inside N "it cannot be replaced" rename "$WS/top.key" "$WS/links/plain"
+expect_rc 120 "check says so: hidden" "$AGENTBOX" check -p "$P" read_file "$WS/links/below"
+expect_rc 120 "check says so: frozen" "$AGENTBOX" check -p "$P" write_file "$WS/links/plain"
+expect_rc 0 "check says so: it is read (control)" "$AGENTBOX" check -p "$P" read_file "$WS/links/plain"
+rm "$WS/links/below" "$WS/links/plain"
+echo other >"$WS/links/plain"
+own
+inside Y "another file of that name (control)" write "$WS/links/plain" x
+mkdir "$WS/a/b/shut"
+own
+chmod 0 "$WS/a/b/shut"
+if ls "$WS/a/b/shut" >/dev/null 2>&1; then
+	expect_rc 0 "a closed directory in it, which this caller can list" ab -- true
+else
+	expect_rc 125 "a closed directory in it" ab -- true
+	like "$(cat "$T/err")" "a/b/shut is protected and cannot be listed.*chmod u.rx" "is named, with what to do"
+fi
+rmdir "$WS/a/b/shut"
+
+# --- one part of the host by two roots
+mkdir -p "$T/outer/in/d"
+for f in .env in/.env in/f in/d/x; do
+	echo "content of $f" >"$T/outer/$f"
+done
+[ "$CALLER" != root ] || chown -R --reference="$T/home" "$T/outer"
+overlap() { # RULE
+	profile overlap <<-YAML
+		sandbox:
+		  roots: [{path: "$T/outer", at: /outer}, {path: "$T/outer/in", at: /in}, {path: "$T/bin", mode: ro}]
+		permissions:
+		  agents:
+		    me:
+		      rules:
+		        - $1
+		        - {operations: [read, write], paths: ["/**"], mode: allow}
+		        - {operations: [execute], commands: ["*"], mode: allow}
+	YAML
+}
+overlap "{operations: [read, write], paths: [/outer/in/f, '/in/d/**'], mode: deny}"
+expect_rc 0 "what is hidden by one name is so by the other" \
+	ab -- sh -c 'cd / && ! grep -q content in/.env outer/in/.env in/f outer/in/f && ! cat in/d/x outer/in/d/x 2>/dev/null'
+for f in /in/.env /outer/in/.env /in/f /outer/in/f /in/d/x /outer/in/d/x; do
+	inside N "not written: $f" write "$f" x
+	expect_rc 120 "check says so: $f" "$AGENTBOX" check -p "$P" read_file "$f"
+done
+overlap "{operations: [write], paths: [/outer/in/f], mode: deny}"
+inside Y "another rule: one that is no longer hidden (control)" write /in/d/x "content of in/d/x"
+inside N "frozen by the outer name" write /outer/in/f x
+inside N "and by the inner one" write /in/f x
+inside Y "it is read by both (control)" read /in/f
+rm -rf "$T/outer"
+
+# --- a root below what is hidden
+mkdir -p "$WS/private/in"
+own
+profile below <<-YAML
+	sandbox:
+	  roots: [{path: "$WS"}, {path: "$WS/private/in"}, {path: "$T/bin", mode: ro}]
+	  protect: {hide: [private]}
+	permissions: {agents: {me: allow}}
+YAML
+expect_rc 125 "a root in a hidden directory" ab -- true
+like "$(cat "$T/err")" "below.yaml:2:11: root '[^']*': [^ ]*/private is hidden there, and the root '[^']*/private/in' with it" "is named, with what to do"
+sed -i "s#private/in\"}#private/in\", at: /in}#" "$P"
+expect_rc 0 "shown elsewhere (control)" ab -- sh -c 'test -d /in && echo x >/in/new && ! test -e private/in'
+rm -rf "$WS/private"
+
+# --- a root that no run takes is refused by every verb
+for dir in /etc "$WS"; do
+	rc=125
+	[ "$dir" = /etc ] || rc=0
+	profile named <<-YAML
+		sandbox: {roots: [{path: "$dir", at: /x}]}
+		permissions: {agents: {me: allow}}
+		tests: [{action: read_file, resource: /x/y, decision: allow}]
+	YAML
+	expect_rc $rc "lint: root $dir" "$AGENTBOX" lint "$P"
+	expect_rc $rc "test: root $dir" "$AGENTBOX" test "$P"
+	expect_rc $rc "run: root $dir" ab -- true
+done
+
+# --- a link that a rule names
+ln -s a/secret "$WS/way"
+ln -s docs "$WS/dir"
+own
+rules "{operations: [read, write], paths: ['$WS/way'], mode: deny}
+{operations: [write], paths: ['$WS/dir'], mode: interrupt}"
+expect_rc 0 "a link: by its name and by that of its target" ab -- sh -c '! grep -q content way && ! grep -q content a/secret'
+for f in way a/secret; do
+	expect_rc 120 "check says so: $f" "$AGENTBOX" check -p "$P" read_file "$WS/$f"
+done
+for f in dir/plain docs/plain; do
+	expect_rc 122 "check: what waits for a person: $f" "$AGENTBOX" check -p "$P" write_file "$WS/$f"
+	inside N "and binds programs as a denial: $f" write "$WS/$f" x
+done
+expect_rc 0 "check: reading there (control)" "$AGENTBOX" check -p "$P" read_file "$WS/docs/plain"
+expect_rc 0 "check: another file (control)" "$AGENTBOX" check -p "$P" read_file "$WS/top.key"
+rules "{operations: [read, write], paths: ['$WS/a/secret'], mode: deny}"
+expect_rc 120 "check: a link to what is denied" "$AGENTBOX" check -p "$P" read_file "$WS/way"
+expect_rc 0 "is so in a run" ab -- sh -c '! grep -q content way'
+rm "$WS/way" "$WS/dir"
+expect_rc 0 "check: without the rule's file (control)" "$AGENTBOX" check -p "$P" read_file "$WS/docs/plain"
+
 # --- names of every kind: as a root, in a rule, behind a mask
 odd=('a b' 'a:b' 'a,b' 'a\b' 'é😀' '-x' $'new\nline' 'trail ' '..x' $'bad\xff' "quo'te" '[set]' 'st*r')
 for name in "${odd[@]}"; do

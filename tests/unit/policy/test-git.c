@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <pwd.h>
 #include <stdio.h>
 
 #include "base/strbuf.h"
@@ -176,6 +177,65 @@ static void test_named(struct tap *t)
 	world_close(&w);
 }
 
+/* Back by "..": the directory that is left must stay the one that it is. */
+static void test_back(struct tap *t)
+{
+	static const struct {
+		const char *value, *want, *name;
+	} rows[] = {
+		{ "x/../hk", "freeze ! /w/.git/config\nfreeze d ! /w/hk\nfreeze d ! /w/x\n",
+		  "through a directory" },
+		{ "@/w/x/y/../../hk",
+		  "freeze ! /w/.git/config\nfreeze d ! /w/hk\nfreeze d ! /w/x\n",
+		  "through two, by an absolute path" },
+		{ "x/y/../hk", "freeze ! /w/.git/config\nfreeze d ! /w/x/hk\nfreeze d ! /w/x/y\n",
+		  "to one beside it" },
+		{ "l/../hk",
+		  "freeze ! /w/.git/config\nhide l ! /w/l\nfreeze d ! /w/x/hk\nfreeze d ! /w/x/y\n",
+		  "through a link" },
+		{ ".git/../hk", "freeze ! /w/.git/config\nfreeze d ! /w/hk\n",
+		  "through the directory of git itself" },
+		{ "../w/hk", "freeze ! /w/.git/config\nfreeze d ! /w/hk\n",
+		  "above the file that says so: pinned as it is" },
+		{ "~/hk", "freeze ! /w/.git/config\nfreeze d ! /w/home/hk\n", "at home" },
+		{ "~agentbox-nobody/hk", "freeze ! /w/.git/config\n", "of nobody" },
+		{ "~root/hk", "freeze ! /w/.git/config\n", "of somebody whose home is no root" },
+	};
+	const struct passwd *pw;
+	struct err err = { 0 };
+	const char *home;
+	struct world w;
+
+	world_open(&w);
+	world_mkdir(&w, "w/x/y");
+	world_mkdir(&w, "w/x/hk");
+	world_mkdir(&w, "w/hk");
+	world_mkdir(&w, "w/home/hk");
+	world_link(&w, "x/y", "w/l");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		world_text_file(&w, "w/.git/config",
+				arena_printf(&w.arena, "[core]\nhooksPath = %s\n", rows[i].value));
+		world_roots(&w, "{path: '@/w', at: /w}");
+		world_facts(&w);
+		w.facts.caller.home = world_path(&w, "w/home");
+		tap_str(t, world_guards_text(&w), rows[i].want, rows[i].name);
+	}
+	world_close(&w);
+
+	world_open(&w);
+	world_text_file(&w, "w/.git", "gitdir: ~root/g\n");
+	world_file(&w, "w/~root/g/HEAD", 0600);
+	world_file(&w, "w/~root/g/config", 0600);
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}"),
+		"freeze ! /w/.git\nfreeze ! /w/~root/g/config\n",
+		"a pointer is no configuration: a tilde is a letter");
+	pw = getpwnam("root");
+	tap_int(t, facts_home(&w.arena, "root", &home, &err), 0, "a home by name");
+	if (pw != NULL)
+		tap_str(t, home, pw->pw_dir, "is that of passwd");
+	world_close(&w);
+}
+
 /* Pointers that an earlier run may have written. */
 static void test_forged(struct tap *t)
 {
@@ -238,6 +298,7 @@ int main(void)
 	test_many(&t);
 	test_submodule(&t);
 	test_named(&t);
+	test_back(&t);
 	test_forged(&t);
 	test_bounds(&t);
 	return tap_done(&t);

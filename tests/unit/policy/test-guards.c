@@ -301,46 +301,6 @@ static void test_profile_links(struct tap *t)
 	}
 }
 
-static void test_twins(struct tap *t)
-{
-	static const struct {
-		const char *what, *roots;
-		bool is_refused;
-	} rows[] = {
-		{ "one directory, writable and not",
-		  "{path: '@/w', at: /w, mode: rw}, {path: '@/w', at: /r, mode: ro}", true },
-		{ "by a link", "{path: '@/l', at: /r, mode: ro}, {path: '@/w', at: /w, mode: rw}",
-		  true },
-		{ "twice writable",
-		  "{path: '@/w', at: /w, mode: rw}, {path: '@/w', at: /r, mode: rw}", false },
-		{ "twice read-only",
-		  "{path: '@/w', at: /w, mode: ro}, {path: '@/w', at: /r, mode: ro}", false },
-		{ "two directories",
-		  "{path: '@/w', at: /w, mode: rw}, {path: '@/x', at: /r, mode: ro}", false },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct resolved r;
-		struct err err;
-		struct world w;
-		int rc;
-
-		world_open(&w);
-		world_mkdir(&w, "w");
-		world_mkdir(&w, "x");
-		world_link(&w, "w", "l");
-		world_roots(&w, rows[i].roots);
-		world_facts(&w);
-		rc = world_guards(&w, &r, &err);
-		tap_int(t, rc, rows[i].is_refused ? -1 : 0, rows[i].what);
-		tap_ok(t,
-		       !rows[i].is_refused || (err.code == ERR_PROFILE && err.line == 1 &&
-					       strstr(err.msg, "(line 1, column ") != NULL),
-		       "with both positions");
-		world_close(&w);
-	}
-}
-
 static void fifos_add(struct world *w, unsigned from, unsigned to)
 {
 	for (unsigned i = from; i < to; i++) {
@@ -573,7 +533,6 @@ int main(void)
 	test_overlap(&t);
 	test_profile(&t);
 	test_profile_links(&t);
-	test_twins(&t);
 	test_limit(&t);
 	test_order(&t);
 	test_unlistable(&t);

@@ -75,6 +75,38 @@ static const struct row rows[] = {
 	{ "in the base, through its links",
 	  "{operations: [read], paths: [/usr/bin/**, /bin/tool], mode: deny}",
 	  "hide d /usr/bin\n" },
+	{ "in the base, by a link of it, whatever its real name is allowed",
+	  "{operations: [read], paths: [/bin/tool], mode: deny},"
+	  "{operations: [read], paths: [/usr/**], mode: allow}",
+	  "hide /usr/bin/tool\n" },
+	{ "the same by a pattern behind the link",
+	  "{operations: [read], paths: ['/bin/to*'], mode: deny},"
+	  "{operations: [read], paths: [/usr/**], mode: allow}",
+	  "hide /usr/bin/tool\n" },
+	{ "by a link in the base", "{operations: [read], paths: [/usr/bin/alias], mode: deny}",
+	  "hide /usr/bin/tool\n" },
+	{ "by a pattern that the link matches, and not what it leads to",
+	  "{operations: [read], paths: ['/usr/**/ali*'], mode: deny}", "hide /usr/bin/tool\n" },
+	{ "a link to a directory that a pattern matches",
+	  "{operations: [read], paths: ['/usr/bin/her*'], mode: deny}", "" },
+	{ "by a pattern from /",
+	  "{operations: [read], paths: ['/*/bin/tool'], mode: deny, absent: report}",
+	  "hide /usr/bin/tool\n" },
+	{ "by a pattern from / that a link of the base matches",
+	  "{operations: [read], paths: ['/b*/tool'], mode: deny}", "hide /usr/bin/tool\n" },
+	{ "by a pattern from / of any depth: in base and roots",
+	  "{operations: [read], paths: ['/**/{to*l,top.key}'], mode: deny, absent: report}",
+	  "hide /usr/bin/tool\nhide ! /w/top.key\n" },
+	{ "an earlier allow in the base wins",
+	  "{operations: [read], paths: [/usr/bin/tool], mode: allow},"
+	  "{operations: [read], paths: ['/usr/bin/t*'], mode: deny}",
+	  "" },
+	{ "a rule of all paths hides nothing of the base",
+	  "{operations: [read, write], paths: [/w/**], mode: allow},"
+	  "{operations: [read], paths: ['/**', '/*', '/**/*'], mode: deny}",
+	  "" },
+	{ "writing in the base: it is read-only",
+	  "{operations: [write], paths: [/usr/bin/tool], mode: deny}", "" },
 };
 
 static void make(struct world *w)
@@ -88,6 +120,8 @@ static void make(struct world *w)
 	world_link(w, "a", "w/l");
 	world_link(w, "a/f", "w/lf");
 	world_file(w, "usr/bin/tool", 0700);
+	world_link(w, "tool", "usr/bin/alias");
+	world_link(w, ".", "usr/bin/here");
 }
 
 static void rules(struct world *w, const char *root, const char *text)
@@ -174,11 +208,72 @@ static void test_links(struct tap *t)
 	world_close(&w);
 }
 
+/* Of files in a directory that is guarded as a whole. */
+static void test_links_below(struct tap *t)
+{
+	struct world w;
+
+	world_open(&w);
+	world_file(&w, "w/a/d/f", 0600);
+	world_file(&w, "w/a/alone", 0600);
+	world_file(&w, "w/.idea/x/y", 0600);
+	world_file(&w, "w/.idea/kept/z", 0600);
+	world_mkdir(&w, "v");
+	link_to(&w, "w/a/d/f", "w/alias");
+	link_to(&w, "w/a/d/f", "w/a/twin");
+	link_to(&w, "w/a/d/f", "v/alias");
+	link_to(&w, "w/.idea/x/y", "w/conf");
+	link_to(&w, "w/.idea/x/y", "w/.idea/conf");
+	link_to(&w, "w/.idea/kept/z", "w/free");
+	world_parse(&w, "sandbox: {roots: [{path: '@/w', at: /w}, {path: '@/v', at: /v}]}\n"
+			"permissions: {agents: {me: {rules: ["
+			"{operations: [read], paths: [/w/a/**], mode: deny},"
+			"{operations: [read, write], paths: [/v/**], mode: allow}" ALL "]}}}\n");
+	world_facts(&w);
+	tap_str(t, world_guards_text(&w),
+		"hide ! /v/alias\n"
+		"freeze d ! /w/.idea\n"
+		"hide d ! /w/a\n"
+		"hide ! /w/alias\n"
+		"freeze ! /w/conf\n"
+		"freeze ! /w/free\n",
+		"the other names of files below a hidden and below a frozen directory");
+	rules(&w, "{path: '@/w', at: /w}",
+	      "{operations: [read], paths: [/w/none/**], mode: deny, absent: report}" ALL);
+	tap_str(t, world_guards_text(&w), "", "without such a rule they are files like any other");
+	rules(&w, "{path: '@/w', at: /w}",
+	      "{operations: [write], paths: [/w/.idea/kept/**], mode: allow},"
+	      "{operations: [write], paths: [/w/.idea/**], mode: deny}" ALL);
+	tap_str(t, world_guards_text(&w),
+		"freeze d ! /w/.idea\nkeep d ! /w/.idea/kept\nfreeze ! /w/conf\n",
+		"what an exception leaves writable has no such names");
+	world_mkdir(&w, "w/a/shut");
+	if (chmod(world_path(&w, "w/a/shut"), 0) != 0)
+		abort();
+	rules(&w, "{path: '@/w', at: /w}",
+	      "{operations: [read], paths: [/w/a/**], mode: deny}" ALL);
+	if (geteuid() != 0)
+		tap_ok(t,
+		       strstr(world_guards_text(&w), "cannot be listed, so that other names") !=
+			       NULL,
+		       "a directory in it that the caller closed");
+	(void)rmdir(world_path(&w, "w/a/shut"));
+	tap_str(t, world_guards_text(&w), "hide d ! /w/a\nhide ! /w/alias\n", "and without it");
+	world_file(&w, "usr/bin/tool", 0700);
+	link_to(&w, "usr/bin/tool", "usr/bin/copy");
+	rules(&w, "{path: '@/w', at: /w}",
+	      "{operations: [read], paths: [/usr/bin/tool], mode: deny}" ALL);
+	tap_str(t, world_guards_text(&w), "hide /usr/bin/copy\nhide /usr/bin/tool\n",
+		"of a file in the base");
+	world_close(&w);
+}
+
 int main(void)
 {
 	struct tap t = { 0 };
 
 	test_rows(&t);
 	test_links(&t);
+	test_links_below(&t);
 	return tap_done(&t);
 }
