@@ -302,9 +302,9 @@ static int run_prepared(struct arena *a, struct run_args *args, struct prepared 
 			struct outcome *out, struct err *err)
 {
 	struct violations violations = { .arena = a, .prepared = prep, .quiet = args->quiet };
-	struct run_attachment relay_end, roots, audit, protect, relay;
-	const struct run_attachment *const attachments[] = { &relay_end, &roots, &audit, &protect,
-							     &relay };
+	struct run_attachment relay_end, roots, audit, protect, masks, relay;
+	const struct run_attachment *const attachments[] = { &relay_end, &roots, &audit,
+							     &protect,   &masks, &relay };
 	bool named;
 	struct run_options opt = {
 		.stdin_mode = args->stdin_mode,
@@ -323,6 +323,7 @@ static int run_prepared(struct arena *a, struct run_args *args, struct prepared 
 	prepare_attachment(prep, &roots);
 	record_attachment(&prep->record, &audit);
 	violations_attachment(&violations, &protect);
+	violations_masks(&violations, &masks);
 	named = network_attach(&args->network, prep, &prep->record, &relay, &relay_end);
 	if (run_plan(prep->plan, &opt, named ? attachments : attachments + 1,
 		     ARRAY_SIZE(attachments) - (named ? 0 : 2), out, err) != 0) {

@@ -15,7 +15,7 @@ struct build {
 	struct explain *ret;
 };
 
-#define UNTIL_REPLACED "until the host replaces the file"
+#define WHEN_REPLACED "open for a moment when the host replaces the file"
 
 static const char *place(struct arena *a, const struct profile_pos *pos)
 {
@@ -148,7 +148,7 @@ static void add_guards(struct build *b, const struct resolved *resolved)
 						 .access = access[g->kind],
 						 .source = guard_source(b, g),
 						 .mechanism = mechanism[g->kind],
-						 .limit = replaced ? UNTIL_REPLACED : NULL });
+						 .limit = replaced ? WHEN_REPLACED : NULL });
 	}
 }
 
@@ -255,7 +255,7 @@ static void backed_by(const struct build *b, const struct resolved *resolved,
 	}
 	row->mechanism = n > 0 || binds_root(b, r) ? "mounts" : "nothing is mounted there";
 	if (replaced)
-		row->limit = "of a file a mask, " UNTIL_REPLACED;
+		row->limit = "of a file a mask, " WHEN_REPLACED;
 	else if (is_of_everything(r))
 		row->limit = "hides nothing of the base";
 	else if (r->absent_report)

@@ -164,7 +164,8 @@ mv "$WS/tmp-env" "$WS/.env.prod"
 [ "$CALLER" != root ] || chown --reference="$WS" "$WS/go.new"
 mv "$WS/go.new" "$WS/go"
 wait "$job"
-json_is "$T/out" '[(v["code"], v["path"].rsplit("/", 1)[1]) for v in o["violations"]] == [("replaced", ".env.prod")]' \
+# Whether there was the time to cover it again is for 61-masks.
+json_is "$T/out" '[(v["code"] in ("replaced", "remasked"), v["path"].rsplit("/", 1)[1]) for v in o["violations"]] == [(True, ".env.prod")]' \
 	"a hidden file that the host replaced is told"
 rm -rf "$WS/.env.new" "$WS/.claude" "$WS/other" "$WS/.netrc.x"
 echo s >"$WS/.env.prod"

@@ -39,7 +39,7 @@ is "$(row /none access)" "['none']" "one that no rule grants"
 is "$(row /none source)" "['no matching rule']" "and why"
 is "$(row "$T/absent" mechanism)" "['not mounted']" "one that is not there"
 is "$(row "$WS/.env" access)" "['hidden']" "a hidden name"
-is "$(row "$WS/.env" limit)" "['until the host replaces the file']" "and what its mask is worth"
+is "$(row "$WS/.env" limit)" "['open for a moment when the host replaces the file']" "and what its mask is worth"
 is "$(row "$WS/.git/config" access)" "['frozen']" "a frozen one"
 is "$(row /usr access)" "['ro']" "the base"
 is "$(row /tmp source)" "['scratch']" "the scratch"
@@ -78,7 +78,7 @@ profile strict <<-YAML
 YAML
 expect_rc 0 "explain: rules that are stricter" "$AGENTBOX" explain -p "$P" --json
 cp "$T/out" "$T/said"
-json_is "$T/said" '[(r["line"], r["mechanism"], r["limit"]) for r in o["rules"] if r["mode"] == "deny"] == [(6, "mounts", "of a file a mask, until the host replaces the file"), (7, "mounts", None), (8, "nothing is mounted there", None), (9, "nothing is mounted there", "what programs make there is told after the run"), (10, "mounts", None), (13, "mounts", "hides nothing of the base")]' "what stands for each"
+json_is "$T/said" '[(r["line"], r["mechanism"], r["limit"]) for r in o["rules"] if r["mode"] == "deny"] == [(6, "mounts", "of a file a mask, open for a moment when the host replaces the file"), (7, "mounts", None), (8, "nothing is mounted there", None), (9, "nothing is mounted there", "what programs make there is told after the run"), (10, "mounts", None), (13, "mounts", "hides nothing of the base")]' "what stands for each"
 like "$(row "$WS/plain" source)" "strict\.yaml:6'" "the mask is told by its rule"
 like "$(row /usr/bin/ls source)" "strict\.yaml:7'" "the one behind a link too"
 expect_rc 0 "and so it is" ab -- sh -c '! grep -q text "$1/plain" && ! test -s /bin/ls && ! test -e /nowhere && ! test -e "$2" && echo x >"$1/later" && test -s /bin/cat' - "$WS" "$T/bin"
@@ -88,7 +88,7 @@ P=$T/tree.yaml
 # --- as text
 expect_rc 0 "explain" "$AGENTBOX" explain -p "$P" -a one
 like "$(cat "$T/out")" "^agent one of $P"$'\n' "text: whose it is"
-like "$(cat "$T/out")" $'\n'" +\.env +hidden +protect +mask \(until the host replaces the file\)"$'\n' "text: a name below its root"
+like "$(cat "$T/out")" $'\n'" +\.env +hidden +protect +mask \(open for a moment when the host replaces the file\)"$'\n' "text: a name below its root"
 like "$(cat "$T/out")" "tree\.yaml:14 allow run_command: \*: by decision on the request" "text: a rule"
 esc=$(printf 'a\033[31m.env')
 touch "$WS/$esc"

@@ -267,6 +267,57 @@ expect_rc 0 "is so in a run" ab -- sh -c '! grep -q content way'
 rm "$WS/way" "$WS/dir"
 expect_rc 0 "check: without the rule's file (control)" "$AGENTBOX" check -p "$P" read_file "$WS/docs/plain"
 
+# --- somebody on the host puts another file in the place of a masked one, in the first second and later
+rules "{operations: [read, write], paths: ['$WS/secret', '$WS/a/b/**'], mode: deny}
+{operations: [write], paths: ['$WS/reports/q3'], mode: deny}"
+mkdir "$WS/sync"
+own
+cat >"$T/bin/replaced.sh" <<'SH'
+for n in 1 2; do
+	: >"sync/up$n"
+	while ! test -e "sync/go$n"; do sleep 0.05; done
+	i=0
+	while grep -q content secret || sh -c ': >>reports/q3' 2>/dev/null || grep -q content a/b/x 2>/dev/null; do
+		i=$((i + 1))
+		test $i -lt 1200 || exit 9
+		sleep 0.05
+	done
+	grep -q "content $n" top.key && grep -q "content $n" reports/q3 || exit 8
+	mv secret moved 2>/dev/null && exit 7
+	mv reports reported 2>/dev/null && exit 6
+	sleep 1.5
+done
+SH
+ab --json -- sh "$T/bin/replaced.sh" >"$T/out" 2>"$T/err" &
+job=$!
+for n in 1 2; do
+	wait_for test -e "$WS/sync/up$n" || fail "the command runs"
+	for f in secret reports/q3 top.key; do
+		echo "content $n" >"$T/new"
+		mv "$T/new" "$WS/$f"
+		[ "$CALLER" != root ] || chown --reference="$T/home" "$WS/$f"
+	done
+	if [ $n = 2 ]; then
+		mv "$WS/a/b" "$WS/a/b.old"
+		mkdir "$WS/a/b"
+		echo "content of a/b/x" >"$WS/a/b/x"
+	fi
+	: >"$WS/sync/go$n"
+done
+wait "$job"
+json_is "$T/out" 'o["status"] == "exited" and o["exit_code"] == 0' "the new file is covered, and the one that nobody masks is read (control)"
+json_is "$T/out" '[(v["code"], v["path"].split("/ws/")[1], v["protect"]) for v in o["violations"]] == [("remasked", "a/b", "hide"), ("remasked", "reports/q3", "freeze"), ("remasked", "secret", "hide")]' "and is told"
+like "$(tail -n 1 "$STATE/audit.jsonl")" '"code":"remasked"' "and is in the audit log"
+like "$(cat "$T/err")" "was replaced during the run: .* did not hold for a moment" "one line says so"
+is "$(cat "$WS/secret" "$WS/reports/q3")" "content 2
+content 2" "the host's are as the host left them"
+rm -rf "$WS/a/b" "$WS/sync" "$T/bin/replaced.sh"
+mv "$WS/a/b.old" "$WS/a/b"
+for f in secret reports/q3 top.key; do
+	echo "content of $f" >"$WS/$f"
+done
+own
+
 # --- names of every kind: as a root, in a rule, behind a mask
 odd=('a b' 'a:b' 'a,b' 'a\b' 'é😀' '-x' $'new\nline' 'trail ' '..x' $'bad\xff' "quo'te" '[set]' 'st*r')
 for name in "${odd[@]}"; do
