@@ -240,6 +240,14 @@ static void check_layers(struct doctor *d)
 	}
 }
 
+static void check_resolver(struct doctor *d, const struct profile *p)
+{
+	struct doctor_check *c = check_add(d, "resolver", DOCTOR_OK);
+
+	c->optional = true;
+	doctor_resolver(d->arena, p, c);
+}
+
 static const char *find_cgroup(struct arena *a)
 {
 	FD_AUTO fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
@@ -381,6 +389,7 @@ int doctor_examine(struct arena *a, const struct cli_source *source, char *const
 		return -1;
 	check_idmap(d);
 	check_layers(d);
+	check_resolver(d, profile);
 	d->cgroup = find_cgroup(a);
 	find_limits(d);
 	find_groups(d);

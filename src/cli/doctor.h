@@ -52,5 +52,9 @@ MUST_CHECK int doctor_examine(struct arena *a, const struct cli_source *source,
 			      char *const *environ, struct doctor *d, struct err *err);
 void doctor_close(struct doctor *d);
 
+/* doctor_resolver() - the row about a resolver of the host that makes up addresses. @p: the profile
+ * that may provide for it, or NULL. */
+void doctor_resolver(struct arena *a, const struct profile *p, struct doctor_check *ret);
+
 /* doctor_uncovered() - what no part of agentbox covers, for people; ended by NULL. */
 const char *const *doctor_uncovered(void);

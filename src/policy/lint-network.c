@@ -46,7 +46,6 @@ static void check_unused(struct lint *l)
 
 	if (p->sandbox.network == PROFILE_NETWORK_NONE)
 		return;
-	check_published(l);
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
 		const struct profile_agent *agent = &p->permissions.agents.v[i];
 
@@ -104,6 +103,17 @@ static bool is_reached(const struct profile_named *n, const struct hostpat *p)
 		if (hosts_overlap(have, p) && ports_overlap(have, p))
 			return true;
 	}
+	for (size_t i = 0; i < n->host_ports.n; i++) {
+		uint16_t port = n->host_ports.v[i].port;
+		const struct hostpat lo = { .kind = HOSTPAT_ADDR,
+					    .addr = { .bytes = { 127, 0, 0, 1 }, .family = 4 },
+					    .bits = 32,
+					    .n_ranges = 1,
+					    .ranges = { { port, port } } };
+
+		if (hosts_overlap(&lo, p) && ports_overlap(&lo, p))
+			return true;
+	}
 	return false;
 }
 
@@ -152,6 +162,39 @@ static void check_wide(struct lint *l)
 	}
 }
 
+/* Networks in which there is more than was meant. */
+static void check_networks(struct lint *l)
+{
+	static const struct host_addr metadata = { .bytes = { 169, 254, 169, 254 }, .family = 4 };
+	static const struct host_addr v4 = { .bytes = { 127, 0, 0, 1 }, .family = 4 };
+	static const struct host_addr v6 = { .bytes = { [15] = 1 }, .family = 6 };
+	const struct profile_named *n = &l->profile->sandbox.named;
+
+	for (size_t i = 0; i < n->allow.n; i++) {
+		const struct hostpat *p = &n->allow.v[i].pattern;
+
+		if (p->kind == HOSTPAT_ADDR && host_addr_in(&metadata, &p->addr, p->bits))
+			lint_found(l, n->allow.v[i].pos, "hosts",
+				   "'%s' holds 169.254.169.254, where clouds keep the credentials "
+				   "of a machine, and an entry is meant as it is written",
+				   n->allow.v[i].text);
+		else if (p->kind == HOSTPAT_ADDR && p->bits < 8)
+			lint_found(l, n->allow.v[i].pos, "hosts",
+				   "'%s' is a large part of all addresses, private ones too",
+				   n->allow.v[i].text);
+	}
+	for (size_t i = 0; i < n->private_ranges.n; i++) {
+		const struct profile_range *r = &n->private_ranges.v[i];
+
+		if (host_addr_in(&v4, &r->net, r->bits) || host_addr_in(&v6, &r->net, r->bits))
+			lint_found(l, l->profile->sandbox.network_pos, "hosts",
+				   "private_ranges: '%s' holds the host's own loopback: whoever "
+				   "owns a listed name decides which of its ports are reached; "
+				   "host_ports names them",
+				   r->text);
+	}
+}
+
 static bool may_read(const struct lint *l, const struct profile_agent *declared,
 		     const struct profile_root *root)
 {
@@ -188,6 +231,7 @@ void lint_network(struct lint *l)
 	check_unused(l);
 	check_published(l);
 	check_wide(l);
+	check_networks(l);
 	for (size_t i = 0; i < p->permissions.agents.n; i++) {
 		const struct profile_agent *agent = &p->permissions.agents.v[i];
 

@@ -47,6 +47,40 @@ static int parse_pattern(struct schema_ctx *c, const char *key, const struct yam
 	return 0;
 }
 
+/* What a program that dials it would not reach, or not on its way through the relay. */
+static const struct {
+	struct host_addr net;
+	uint8_t bits;
+	const char *why;
+} never[] = {
+	{ { .bytes = { 127 }, .family = 4 },
+	  8,
+	  "inside, this is the sandbox's own loopback: host_ports reaches a port of the host's" },
+	{ { .bytes = { 198, 18 }, .family = 4 },
+	  15,
+	  "the sandbox's own network has these addresses: a name that leads there needs "
+	  "private_ranges" },
+	{ { .bytes = { 0 }, .family = 4 }, 8, "no host has such an address" },
+	{ { .bytes = { 224 }, .family = 4 }, 3, "no host has such an address" },
+};
+
+static const char *entry_wrong(const struct hostpat *p)
+{
+	if (p->kind != HOSTPAT_ADDR)
+		return NULL;
+	if (p->bits == 0)
+		return "every address there is: *:443 says so for one port, without those that are "
+		       "not public";
+	if (p->addr.family == 6)
+		return "an IPv6 address cannot be dialled from inside: allow it by a name";
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++) {
+		if (host_addr_in(&p->addr, &never[i].net, never[i].bits) ||
+		    host_addr_in(&never[i].net, &p->addr, p->bits))
+			return never[i].why;
+	}
+	return NULL;
+}
+
 static int allow_add(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
 {
 	struct profile_named *named = out;
@@ -64,8 +98,8 @@ static int allow_add(struct schema_ctx *c, const char *key, const struct yaml_no
 		return -1;
 	h.tls = t.tls;
 	wrong = hostpat_too_wide(&h.pattern);
-	if (wrong == NULL && h.pattern.kind == HOSTPAT_ADDR && h.pattern.addr.family == 6)
-		wrong = "an IPv6 address cannot be dialled from inside: allow it by a name";
+	if (wrong == NULL)
+		wrong = entry_wrong(&h.pattern);
 	if (wrong != NULL)
 		return schema_fail(c, host, "'%s': '%.200s': %s", key, h.text, wrong);
 	if (named->allow.n == HOSTS_MAX)

@@ -92,6 +92,19 @@ refused "openat2: ENOSYS" 'seccomp filter .*Seccomp: 2' "$DENY" ENOSYS openat2 -
 refused "setsid: EPERM" 'seccomp filter .*Seccomp: 2' "$DENY" EPERM setsid --
 expect_rc 0 "a filter that is not in the way (control)" "$DENY" EPERM fsopen -- true
 
+# --- a resolver that makes up addresses ---
+"$AGENTBOX" doctor --json >"$T/out" 2>/dev/null
+json_is "$T/out" '[c["ok"] for c in o["checks"] if c["name"] == "resolver"] == [True]' "the resolver of this host is an ordinary one"
+# shellcheck disable=SC2016
+tun=(unshare -Urn sh -c 'ip link set lo up && ip addr add 198.18.0.1/30 dev lo && exec "$@"' -)
+expect_rc 0 "with an interface of clash or sing-box a sandbox can be built" "${tun[@]}" "$AGENTBOX" doctor --json
+json_is "$T/out" '[(c["ok"], c["required"]) for c in o["checks"] if c["name"] == "resolver"] == [(False, False)]' "but the resolver makes up addresses"
+like "$(cat "$T/out")" '198.18.0.1 on lo; clash[^}]*private_ranges: \[198.18.0.0/15\]' "which is told, with the remedy"
+echo 'sandbox: {network: {allow: [example.org], private_ranges: [198.18.0.0/15]}}
+permissions: {agents: {me: allow}}' >"$T/tun.yaml"
+"${tun[@]}" "$AGENTBOX" doctor --json -p "$T/tun.yaml" >"$T/out" 2>"$T/err"
+json_is "$T/out" '[c["ok"] for c in o["checks"] if c["name"] == "resolver"] == [True]' "a profile that has it is told nothing"
+
 # Root of a mount and a pid namespace of its own, as in a container. Root has the right already.
 own=(unshare -mpf --mount-proc)
 [ "$EUID:$CALLER" = 0:root ] || own=(unshare -Urmpf --mount-proc)

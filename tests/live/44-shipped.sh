@@ -17,7 +17,7 @@ box() { # PROFILE ARG...
 }
 
 names=$("$AGENTBOX" profiles)
-is "$(tr '\n' ' ' <<<"$names")" "agent agent-whole build ci data default readonly review " "the list"
+is "$(tr '\n' ' ' <<<"$names")" "agent agent-whole build ci data default readonly review web " "the list"
 where=$T/where
 for p in $names; do
 	args=(-w "$WS")
@@ -88,4 +88,20 @@ expect_rc 2 "data: the input stays" data -- sh -c "echo x >'$T/in.csv'"
 is "$(cat "$T/in.csv")" 1,2,3 "data: as it was"
 expect_rc 1 "data: nothing else is there" data -- test -e "$WS/src"
 expect_rc 125 "data: both are needed" "$AGENTBOX" run --state "$STATE" -p data --param "input=$T/in.csv" -- true
+expect_rc 0 "web: a plan" box web --dry-run -- true
+json_is "$T/out" 'o["network"]["ports"] == [22, 443]' "web: listens for what it lists"
+expect_rc 0 "web: works in its directory" box web -- touch "$WS/web"
+expect_rc 6 "web: no other host has a name" box web -- "$PYTHON" -c '
+import socket, sys
+try:
+    socket.getaddrinfo("www.example.com", 443)
+except socket.gaierror:
+    sys.exit(6)'
+expect_out 198.19.1.0 "web: one that it lists has (control)" box web -- "$PYTHON" -c '
+import socket
+print(socket.gethostbyname("www.example.org"))'
+echo 'extends: [builtin:web]
+sandbox: {network: {allow: ["more.example.com:8443"]}}' >"$T/more.yaml"
+expect_rc 0 "web: can be extended, as it says" "$AGENTBOX" run --state "$STATE" -p "$T/more.yaml" -w "$WS" --dry-run -- true
+json_is "$T/out" 'o["network"]["ports"] == [22, 443, 8443]' "web: by more hosts"
 done_testing
