@@ -26,11 +26,27 @@ how=$(json_get "$T/j" 'o["mechanisms"]["limits"]["memory"]')
 "$AGENTBOX" doctor --json >"$T/d" 2>/dev/null
 is "$(json_get "$T/d" 'o["limits"]["memory"]["any"]')" "$how" "doctor says the same mechanism"
 json_is "$T/d" '(o["limits"]["memory"]["kernel"] is None) == (o["limits"]["memory"]["why"] is not None)' "and a reason where the kernel has none"
+# Every row of doctor's is what a run with that limit has, and where there is none it is refused.
+row=0
+for key in 'timeout: 60s' 'cpu_time: 60s' 'cpus: 0.5' 'memory: 64M' 'processes: 50' 'open_files: 64' 'file_size: 1M' 'output: 1M' 'disk: 1G'; do
+	for enforce in any kernel; do
+		name=${key%%:*}
+		base_profile "limits: {$key, enforce: $enforce}"
+		run_json -- true
+		want=$(json_get "$T/d" "o['limits']['$name']['$enforce']")
+		got=$(json_get "$T/j" "o['mechanisms']['limits']['$name'] if o['mechanisms'] else None")
+		is "$rc:$got" "$([ "$want" = None ] && echo 125 || echo 0):$want" "$name, enforce: $enforce: as doctor says"
+		row=$((row + 1))
+	done
+done
+is "$row" "$(json_get "$T/d" "2 * len(o['limits'])")" "these are all limits"
 if [ "$how" = cgroup ]; then
 	note "this host gives a cgroup: the monitor is not used"
 	done_testing
 fi
 is "$how" rlimit+monitor "memory is watched"
+base_profile "limits: {memory: 64M}"
+run_json -- true
 json_is "$T/j" '"monitor" not in str({k: v for k, v in o["mechanisms"]["limits"].items() if k != "memory"})' "nothing else is"
 
 # --- refused where only a monitor would do
