@@ -46,6 +46,10 @@ expect_out 198.19.1.0 "dig: the address" "${way[@]}" "$AGENTBOX" run -q --state 
 like "$("${way[@]}" "$AGENTBOX" run -q --state "$STATE" -p "$P" -- dig evil.test 2>&1)" "15 [(]Blocked[)]" "dig: and why there is none"
 check_not "nobody outside was asked" test -s "$LIVE/net/dns.log"
 
+# --- whom TLS names, however it is cut ---
+expect_out "hello hello hello hello denied denied denied denied" "a hello in pieces is the same hello" \
+	inside_act egress-client.py sni web.example.test other.example.test
+
 # --- what programs may bind ---
 if [ "$CALLER" = root ]; then
 	binds="ok ok ok ok ok EADDRNOTAVAIL ok ok EPERM EPERM EAFNOSUPPORT ECONNREFUSED"

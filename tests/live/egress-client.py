@@ -2,6 +2,7 @@
 """What a program inside does with its network: egress-client.py ACT [ARG]. Prints one line."""
 import hashlib
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -190,6 +191,39 @@ def bind_matrix():
         except OSError as e:
             out.append(type(e).__name__ if e.errno != 99 else "unavailable")
         s.close()
+    print(" ".join(out))
+
+
+def hello_of(name):
+    """The first flight of a TLS client that wants @name."""
+    out = ssl.MemoryBIO()
+    tls = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), out, server_hostname=name)
+    try:
+        tls.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return out.read()
+
+
+def sni(*names):
+    """The same hello whole, byte by byte, and in records of 1 and of 37 bytes; what comes back."""
+    out = []
+    for name in names:
+        hello = hello_of(name)
+        body = hello[5:]
+        cut = [b"".join(hello[:3] + struct.pack(">H", len(body[i:i + n])) + body[i:i + n] for i in range(0, len(body), n))
+               for n in (1, 37)]
+        for data, piece in ((hello, len(hello)), (hello, 1), (cut[0], 600), (cut[1], 50)):
+            s = dial(443)
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            try:
+                for i in range(0, len(data), piece):
+                    s.sendall(data[i:i + piece])
+                got = s.recv(100)
+            except ConnectionResetError:
+                got = b""
+            out.append("hello" if got[:1] == b"\x16" else "denied" if got[:1] == b"\x15" and got[-1] == 49 else repr(got[:9]))
+            s.close()
     print(" ".join(out))
 
 
