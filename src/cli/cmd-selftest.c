@@ -122,11 +122,10 @@ static int attack(struct selftest *s, unsigned linger_ms, bool in_room, struct o
 		  struct err *err)
 {
 	struct prepared prep;
-	const struct run_options opt = {
+	struct run_options opt = {
 		.stdin_mode = RUN_STDIN_NULL,
 		.capture = true,
 		.cgroup = &prep.cgroup,
-		.namespaces = prep.namespaces,
 		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
 	};
 	struct run_attachment relay, relay_end;
@@ -138,6 +137,7 @@ static int attack(struct selftest *s, unsigned linger_ms, bool in_room, struct o
 		rc = err_set(err, ERR_USAGE, 0, "%s",
 			     cli_agent_hint(&prep.context, cli_value(s->parsed, CLI_AGENT)));
 	if (rc == 0) {
+		opt.namespaces = prep.namespaces;
 		s->terms = (struct selftest_terms){
 			.options = prep.plan->filter_options,
 			.host_network = prep.plan->host_network,

@@ -158,10 +158,9 @@ static void check_message(struct doctor *d, const char *name, const struct err *
 
 static int check_sandbox(struct doctor *d, const struct prepare_input *in, struct err *err)
 {
-	const struct run_options opt = { .capture = true,
-					 .cgroup = &d->prep.cgroup,
-					 .namespaces = d->prep.namespaces,
-					 .caller_stdio = { 0, 1, 2 } };
+	struct run_options opt = { .capture = true,
+				   .cgroup = &d->prep.cgroup,
+				   .caller_stdio = { 0, 1, 2 } };
 	struct err why = { 0 };
 	struct outcome o = { 0 };
 	struct run_attachment relay, relay_end;
@@ -172,6 +171,7 @@ static int check_sandbox(struct doctor *d, const struct prepare_input *in, struc
 		check_message(d, "host", &why, NULL);
 		return 0;
 	}
+	opt.namespaces = d->prep.namespaces;
 	if (run_plan(d->prep.plan, &opt, attached,
 		     network_attach(&network, &d->prep, NULL, &relay, &relay_end) ? 2 : 0, &o,
 		     err) != 0)
