@@ -171,7 +171,11 @@ static _Noreturn void command_ended(const struct child_ctx *ctx, int status)
 		.status = status,
 	};
 	struct rusage ru;
+	int ignored;
 
+	/* Whatever is left inside is a child of ours, or a child's. One look: who leaves many
+	 * behind must not keep us here. */
+	report.alone = sys_wait_any(&ignored, false) == -ECHILD;
 	if (sys_rusage_children(&ru) == 0) {
 		report.utime_us =
 			(uint64_t)ru.ru_utime.tv_sec * 1000000 + (uint64_t)ru.ru_utime.tv_usec;

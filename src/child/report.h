@@ -53,6 +53,7 @@ struct child_report {
 	uint64_t work_bytes;                   /* WORK: copied, of the file */
 	uint64_t work_size;                    /* WORK, READ: of the file when it was opened */
 	uint32_t work_cut;                     /* WORK: 1: there was more than plan.work.bytes */
+	uint32_t alone;                        /* EXITED: 1: nothing but init is left inside */
 };
 
 /* What of the work failed, with errnum. */

@@ -311,9 +311,19 @@ static int hook_judge(void *ctx, const struct run_child *child, struct err *err)
 	return cli_context_judge(&p->context, err);
 }
 
+/* What was only for the building. */
+static void hook_settled(void *ctx)
+{
+	struct prepared *p = ctx;
+
+	run_trees_close(&p->trees);
+}
+
 void prepare_attachment(struct prepared *p, struct run_attachment *ret)
 {
-	*ret = (struct run_attachment){ .name = "roots", .ctx = p, .after_clone = hook_judge };
+	*ret = (struct run_attachment){
+		.name = "roots", .ctx = p, .after_clone = hook_judge, .settled = hook_settled
+	};
 }
 
 /* The profile as it is, with the operator's command among those that may start. */

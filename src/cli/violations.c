@@ -79,7 +79,7 @@ static void say(const struct violations *v, const appeared_list *found)
 		found->n > 1 ? " (and there is more: see violations in the result)" : "");
 }
 
-static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
+static void hook_settled(void *ctx)
 {
 	struct violations *v = ctx;
 	struct prepared *p = v->prepared;
@@ -90,26 +90,31 @@ static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 		.view = &p->context.view,
 		.access = p->context.access,
 	};
-	appeared_list found = { 0 };
 
-	if (!o->started)
-		return 0;
 	p->record.violations = json_array();
-	if (resolve_appeared(v->arena, &in, &p->resolved, &found, err) != 0) {
+	if (resolve_appeared(v->arena, &in, &p->resolved, &v->found, &v->unknown) != 0) {
 		json_t *unknown = json_object();
 
 		json_put(unknown, "code", json_text("unknown"));
-		json_put(unknown, "reason", json_text(err->msg));
+		json_put(unknown, "reason", json_text(v->unknown.msg));
 		(void)json_array_append_new(p->record.violations, unknown);
-		if (!v->quiet)
-			cli_say("what appeared during the run is not known: %s", err->msg);
-		return 0;
+		return;
 	}
-	if (found.n == 0)
+	list_fill(v, p->record.violations, &v->found);
+}
+
+static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
+{
+	const struct violations *v = ctx;
+
+	(void)o;
+	(void)err;
+	if (v->quiet)
 		return 0;
-	list_fill(v, p->record.violations, &found);
-	if (!v->quiet)
-		say(v, &found);
+	if (v->unknown.set)
+		cli_say("what appeared during the run is not known: %s", v->unknown.msg);
+	else if (v->found.n > 0)
+		say(v, &v->found);
 	return 0;
 }
 
@@ -158,5 +163,7 @@ void violations_masks(struct violations *v, struct run_attachment *ret)
 
 void violations_attachment(struct violations *v, struct run_attachment *ret)
 {
-	*ret = (struct run_attachment){ .name = "protect", .ctx = v, .finish = hook_finish };
+	*ret = (struct run_attachment){
+		.name = "protect", .ctx = v, .settled = hook_settled, .finish = hook_finish
+	};
 }

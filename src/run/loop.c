@@ -184,6 +184,9 @@ static void loop_report(struct loop *l, const struct child_report *r)
 			break;
 		l->exited = *r;
 		loop_ending(l);
+		/* While init ends, which takes the kernel its time. */
+		if (r->alone == 1)
+			supervisor_settled(l->s);
 		return;
 	default: /* other values do not get here */
 		break;
@@ -586,6 +589,7 @@ void loop_run(struct supervisor *s)
 	l.deadline = SUPERVISOR_BUILD_MS;
 	while (l.state != LOOP_DONE)
 		loop_turn(&l);
+	supervisor_settled(s);
 	loop_lost_output(&l);
 	heap_free(l.fds);
 }

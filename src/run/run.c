@@ -62,6 +62,16 @@ static int run_start(struct supervisor *s, struct err *err)
 	return -1;
 }
 
+void supervisor_settled(struct supervisor *s)
+{
+	if (s->settled || !s->o->started)
+		return;
+	s->settled = true;
+	for (size_t i = 0; i < s->n_attached; i++)
+		if (s->attached[i]->settled != NULL)
+			s->attached[i]->settled(s->attached[i]->ctx);
+}
+
 /* The reverse order: what was plugged in last may rest on what was there before it. */
 static void run_finish(struct supervisor *s)
 {

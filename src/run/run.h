@@ -99,6 +99,9 @@ struct run_attachment {
 	int (*after_clone)(void *ctx, const struct run_child *child, struct err *err);
 	int (*event)(void *ctx, uint32_t epoll_events, struct err *err); /* on *event_fd */
 	const int *event_fd; /* polled for input from prepare to finish; NULL or -1: none */
+	/* The command was started, and what it may have changed can change no more: nothing that
+	 * it left runs, though init may still be ending. Once, before finish; says nothing. */
+	void (*settled)(void *ctx);
 	int (*finish)(void *ctx, const struct outcome *o,
 		      struct err *err); /* reverse order, always
 					     once prepare succeeded */

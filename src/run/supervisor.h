@@ -35,6 +35,7 @@ struct supervisor {
 	struct run_namespaces *namespaces; /* borrowed, or NULL: not begun yet */
 	struct monitor monitor;
 	uint64_t cloned_ms; /* when */
+	bool settled;       /* the attachments have been told */
 	struct outcome *o;  /* borrowed */
 };
 
@@ -48,6 +49,9 @@ int supervisor_step_failed(struct supervisor *s, const struct child_report *r, s
 /* supervisor_work_done() - CHILD_REPORT_WORK, into the outcome. From a process beside init, so it
  * may be here before CHILD_REPORT_EXEC. Return: false for one that cannot be. */
 bool supervisor_work_done(struct supervisor *s, const struct child_report *r);
+
+/* supervisor_settled() - tell the attachments, once, if the command was started. */
+void supervisor_settled(struct supervisor *s);
 
 /* start_child() - clone, id maps, checks, attachments, and the order to start. On failure the
  * child is dead and nothing ran. */

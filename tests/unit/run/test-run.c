@@ -351,7 +351,7 @@ static void test_build_failure(struct tap *t)
 
 /* --- attachments --- */
 
-enum hook { HOOK_NONE, HOOK_PREPARE, HOOK_AFTER_CLONE, HOOK_EVENT, HOOK_FINISH };
+enum hook { HOOK_NONE, HOOK_PREPARE, HOOK_AFTER_CLONE, HOOK_EVENT, HOOK_SETTLED, HOOK_FINISH };
 
 struct plug {
 	char *log; /* shared by all */
@@ -395,6 +395,13 @@ static int plug_event(void *ctx, uint32_t events, struct err *err)
 	return plug_say(p, 'e', HOOK_EVENT, err);
 }
 
+static void plug_settled(void *ctx)
+{
+	struct err ignored;
+
+	(void)!plug_say(ctx, 's', HOOK_SETTLED, &ignored);
+}
+
 static int plug_finish(void *ctx, const struct outcome *o, struct err *err)
 {
 	struct plug *p = ctx;
@@ -422,9 +429,14 @@ static void test_attached(struct tap *t, enum hook fails, const char *want,
 		(void)!write(p[1], "x", 1);
 	plugs[1].event_fd = p[0];
 	for (size_t i = 0; i < 3; i++) {
-		at[i] = (struct run_attachment){ "plug",           &plugs[i],  plug_prepare,
-						 plug_after_clone, plug_event, &plugs[i].event_fd,
-						 plug_finish };
+		at[i] = (struct run_attachment){ .name = "plug",
+						 .ctx = &plugs[i],
+						 .prepare = plug_prepare,
+						 .after_clone = plug_after_clone,
+						 .event = plug_event,
+						 .event_fd = &plugs[i].event_fd,
+						 .settled = plug_settled,
+						 .finish = plug_finish };
 		list[i] = &at[i];
 	}
 	box_init(&b, fails == HOOK_EVENT ? "sleep 1000.75" : "echo ran");
@@ -443,6 +455,29 @@ static void test_attached(struct tap *t, enum hook fails, const char *want,
 	box_free(&b);
 	(void)close(p[0]);
 	(void)close(p[1]);
+}
+
+static void left_settled(void *ctx)
+{
+	*(int *)ctx = box_find("1000.81");
+}
+
+/* Told of the end only when nothing that the command left runs, whether that was anything or not.
+ */
+static void test_settled(struct tap *t, const char *script, const char *said)
+{
+	int left = 0;
+	const struct run_attachment at = { .name = "left", .ctx = &left, .settled = left_settled };
+	const struct run_attachment *const list[] = { &at };
+	struct outcome o;
+	struct box b;
+
+	box_init(&b, script);
+	(void)box_run(&b, list, 1, &o);
+	tap_str(t, strbuf_str(&o.output[0]), said, "it ran");
+	tap_int(t, left, -1, "settled without anything left");
+	outcome_free(&o);
+	box_free(&b);
 }
 
 static int count_fds(void)
@@ -480,11 +515,13 @@ int main(void)
 	test_changed_source(&t, false);
 	test_changed_source(&t, true);
 	test_build_failure(&t);
-	test_attached(&t, HOOK_NONE, "papbpccacbccfcfbfa", OUTCOME_EXITED);
+	test_settled(&t, "sleep 1000.81 & kill -0 $! && echo left", "left\n");
+	test_settled(&t, "echo nobody", "nobody\n");
+	test_attached(&t, HOOK_NONE, "papbpccacbccsasbscfcfbfa", OUTCOME_EXITED);
 	test_attached(&t, HOOK_PREPARE, "papbfa", OUTCOME_FAILED);
 	test_attached(&t, HOOK_AFTER_CLONE, "papbpccacbfcfbfa", OUTCOME_FAILED);
-	test_attached(&t, HOOK_EVENT, "papbpccacbccebfcfbfa", OUTCOME_SIGNALED);
-	test_attached(&t, HOOK_FINISH, "papbpccacbccfcfbfa", OUTCOME_EXITED);
+	test_attached(&t, HOOK_EVENT, "papbpccacbccebsasbscfcfbfa", OUTCOME_SIGNALED);
+	test_attached(&t, HOOK_FINISH, "papbpccacbccsasbscfcfbfa", OUTCOME_EXITED);
 	tap_int(&t, count_fds(), fds, "no descriptor is left open");
 	tap_ok(&t, waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no child is left");
 	return tap_done(&t);
