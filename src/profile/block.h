@@ -49,6 +49,11 @@ MUST_CHECK int block_path_text(struct schema_ctx *c, const char *key, const stru
 MUST_CHECK int block_virtual_path(struct schema_ctx *c, const char *key, const struct yaml_node *n,
 				  const char **ret);
 
+/* Of all agents together; what a role says counts for each agent that has it. */
+#define BLOCK_RULES_MAX ((size_t)16384)
+/* block_rule_charge() - one agent, rule or pattern more. */
+MUST_CHECK int block_rule_charge(struct schema_ctx *c, const struct yaml_node *n);
+
 /* block_rule_build() - one item of `rules` into @rule. */
 MUST_CHECK int block_rule_build(struct schema_ctx *c, const struct yaml_node *item,
 				struct profile_rule *rule);

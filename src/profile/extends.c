@@ -126,6 +126,18 @@ static int read_file(struct follow *f, const char *key, const struct yaml_node *
 	return -1;
 }
 
+/* No deeper than yaml_parse() lets it be. */
+static size_t count_nodes(const struct yaml_node *n)
+{
+	size_t sum = 1;
+
+	for (size_t i = 0; n->kind == YAML_LIST && i < n->n; i++)
+		sum += count_nodes(n->items[i]);
+	for (size_t i = 0; n->kind == YAML_MAP && i < n->n; i++)
+		sum += 1 + count_nodes(n->pairs[i].value);
+	return sum;
+}
+
 /* The tree of what the scalar @n names; *ret_link: for the chain. */
 static int pull(struct follow *f, const char *key, const struct yaml_node *n,
 		const struct yaml_node **ret, struct link *ret_link)
@@ -154,7 +166,13 @@ static int pull(struct follow *f, const char *key, const struct yaml_node *n,
 				   .depth = f->at->depth + 1 };
 	*array_push(c->a, f->files) = file.file;
 	*array_push(c->a, &c->files) = (struct schema_file){ file.text.name, file.text.dir };
-	return yaml_parse(c->a, file.text.name, file.text.text, file.text.len, ret, c->err);
+	if (yaml_parse(c->a, file.text.name, file.text.text, file.text.len, ret, c->err) != 0)
+		return -1;
+	c->nodes += count_nodes(*ret);
+	if (c->nodes > YAML_NODES_MAX)
+		return schema_fail(c, n, "'%s': more than %d values in all files of one profile",
+				   key, YAML_NODES_MAX);
+	return 0;
 }
 
 static bool same_link(const struct link *x, const struct link *y)
@@ -281,6 +299,7 @@ int extends_follow(struct schema_ctx *c, extends_open_fn *open, const struct yam
 
 	if ((*root)->kind != YAML_MAP)
 		return 0; /* the walk over the tables says what is wrong */
+	c->nodes = count_nodes(*root);
 	if (files->n > 0) {
 		first.dev = files->v[0].dev;
 		first.ino = files->v[0].ino;

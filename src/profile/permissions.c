@@ -186,7 +186,22 @@ static int agent_check_model(struct schema_ctx *c, enum model model, const struc
 struct agent_build {
 	const struct permissions_text *block;
 	struct profile_agent *agent;
+	profile_names used; /* roles */
 };
+
+/* What is listed again could only repeat what was decided. */
+static int role_once(struct schema_ctx *c, const struct yaml_node *n, const char *name,
+		     struct agent_build *b)
+{
+	for (size_t i = 0; i < b->used.n; i++) {
+		if (strcmp(b->used.v[i].name, name) == 0)
+			return schema_fail(c, n, "role '%.80s' is listed twice (the other at %s)",
+					   name, schema_where(c, n->file, &b->used.v[i].pos));
+	}
+	*array_push(c->a, &b->used) =
+		(struct profile_name){ .name = name, .pos = schema_pos(c, n) };
+	return 0;
+}
 
 static int role_use(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
 {
@@ -197,7 +212,7 @@ static int role_use(struct schema_ctx *c, const char *key, const struct yaml_nod
 	size_t distance = 0;
 	const char *s;
 
-	if (schema_scalar(c, key, n, &s) != 0)
+	if (schema_scalar(c, key, n, &s) != 0 || role_once(c, n, s, b) != 0)
 		return -1;
 	for (size_t i = 0; roles != NULL && i < roles->n; i++) {
 		if (strcmp(roles->pairs[i].key->text, s) == 0)
@@ -234,6 +249,8 @@ static int agent_build(struct schema_ctx *c, const struct permissions_text *bloc
 	struct agent_build b = { .block = block, .agent = agent };
 	struct agent_text t = { 0 };
 
+	if (block_rule_charge(c, p->key) != 0)
+		return -1;
 	if (!profile_id_ok(id))
 		return schema_fail(c, p->key,
 				   "agent '%.80s': an id is 1 to %d letters, digits, '.', '_' and "

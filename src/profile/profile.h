@@ -28,6 +28,9 @@ enum profile_mode {
 	PROFILE_MODE_RIGHTS, /* key absent: as far as the agent's rights go */
 };
 
+/* Each is looked at for each agent, and against each other one. */
+#define PROFILE_ROOTS_MAX 256
+
 struct profile_root {
 	const char
 		*path;  /* host path, absolute, as written after ~ and ${...}; links not resolved */

@@ -244,6 +244,8 @@ static int root_add(struct schema_ctx *c, const char *key, const struct yaml_nod
 					   "with 'at'",
 					   r.at, schema_where(c, item->file, &s->roots.v[i].pos));
 	}
+	if (s->roots.n == PROFILE_ROOTS_MAX)
+		return schema_fail(c, item, "more than %d roots", PROFILE_ROOTS_MAX);
 	*array_push(c->a, &s->roots) = r;
 	return 0;
 }

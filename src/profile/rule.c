@@ -159,6 +159,17 @@ static const char *show_instance(struct arena *a, const char *text)
 	return arena_strdup(a, strbuf_str(&sb));
 }
 
+int block_rule_charge(struct schema_ctx *c, const struct yaml_node *n)
+{
+	if (++c->rules > BLOCK_RULES_MAX)
+		return schema_fail(
+			c, n,
+			"more than %zu agents, rules and patterns in one profile (what a "
+			"role says counts for each agent that has it, and {a,b} is two)",
+			BLOCK_RULES_MAX);
+	return 0;
+}
+
 /* One pattern without {...}. */
 static int pattern_add(struct schema_ctx *c, const char *key, const struct yaml_node *item,
 		       const char *pattern, struct profile_path p, struct profile_rule *rule)
@@ -182,6 +193,8 @@ static int pattern_add(struct schema_ctx *c, const char *key, const struct yaml_
 		why = "${instance} and [...] do not go together in one pattern";
 	if (why != NULL)
 		return schema_fail(c, item, "'%s': '%.200s': %s", key, p.text, why);
+	if (block_rule_charge(c, item) != 0)
+		return -1;
 	*array_push(c->a, &rule->paths) = p;
 	return 0;
 }
@@ -280,7 +293,7 @@ static int command_add(struct schema_ctx *c, const char *key, const struct yaml_
 	cmd.text = s;
 	cmd.words = words.v;
 	cmd.n = words.n;
-	if (command_check(c, item, s, &cmd) != 0)
+	if (command_check(c, item, s, &cmd) != 0 || block_rule_charge(c, item) != 0)
 		return -1;
 	*array_push(c->a, &rule->commands) = cmd;
 	return 0;
@@ -297,6 +310,8 @@ static int host_add(struct schema_ctx *c, const char *key, const struct yaml_nod
 	why = hostpat_parse(host.text, &host.pattern);
 	if (why != NULL)
 		return schema_fail(c, item, "'%s': '%.200s': %s", key, host.text, why);
+	if (block_rule_charge(c, item) != 0)
+		return -1;
 	if (host.pattern.kind == HOSTPAT_ANY && !host.pattern.has_ports)
 		rule->any_host = true;
 	else
@@ -358,7 +373,7 @@ int block_rule_build(struct schema_ctx *c, const struct yaml_node *item, struct 
 	action_set files =
 		action_operation_set(OPERATION_READ) | action_operation_set(OPERATION_WRITE);
 
-	if (schema_walk(c, &block_rule_map, item, &t) != 0 ||
+	if (block_rule_charge(c, item) != 0 || schema_walk(c, &block_rule_map, item, &t) != 0 ||
 	    schema_each(c, t.operations, operation_add, rule) != 0)
 		return -1;
 	rule->pos = schema_pos(c, item);

@@ -91,6 +91,11 @@ int schema_each(struct schema_ctx *c, const struct yaml_pair *p, schema_item_fn 
 	if (list->kind != YAML_LIST)
 		return schema_fail(c, list, "'%s' must be a list, not %s", p->key->text,
 				   schema_got(c, list));
+	/* What is checked of an item is often checked against all others. */
+	if (list->n > SCHEMA_ITEMS_MAX)
+		return schema_fail(c, list->items[SCHEMA_ITEMS_MAX],
+				   "'%s' has more than %zu entries", p->key->text,
+				   SCHEMA_ITEMS_MAX);
 	for (size_t i = 0; i < list->n; i++) {
 		if (fn(c, p->key->text, list->items[i], out) != 0)
 			return -1;

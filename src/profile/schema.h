@@ -30,6 +30,8 @@ struct schema_ctx {
 	struct param_set params;
 	bool stood_in;                /* see profile.h */
 	const profile_names *context; /* keys that rules may ask for; NULL: none yet */
+	size_t nodes;                 /* values in all files */
+	size_t rules;                 /* agents, rules and patterns in all agents */
 	struct err *err;
 };
 
@@ -116,9 +118,13 @@ MUST_CHECK int schema_scalar(struct schema_ctx *c, const char *key, const struct
 MUST_CHECK int schema_scalar_raw(struct schema_ctx *c, const char *key, const struct yaml_node *n,
 				 const char **ret);
 
+/* Items of any one list, also one that extends has put together. */
+#define SCHEMA_ITEMS_MAX ((size_t)4096)
+
 typedef int schema_item_fn(struct schema_ctx *c, const char *key, const struct yaml_node *item,
 			   void *out);
-/* schema_each() - call @fn for each item of a list; anything but a list is an error. */
+/* schema_each() - call @fn for each item of a list; anything but a list is an error, and so is a
+ * list that is longer than SCHEMA_ITEMS_MAX. */
 MUST_CHECK int schema_each(struct schema_ctx *c, const struct yaml_pair *p, schema_item_fn *fn,
 			   void *out);
 

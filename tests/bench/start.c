@@ -505,7 +505,7 @@ static const struct {
 } numbers[] = {
 	{ "--rounds", offsetof(struct bench, rounds), ROUNDS_MAX },
 	{ "--mounts", offsetof(struct bench, mounts), 20000 },
-	{ "--roots", offsetof(struct bench, roots), 2000 },
+	{ "--roots", offsetof(struct bench, roots), 256 },
 	{ "--masks", offsetof(struct bench, masks), MASKS_MAX },
 	{ "--tree", offsetof(struct bench, tree), 1000000 },
 	{ "--jobs", offsetof(struct bench, jobs), 256 },
