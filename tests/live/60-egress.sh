@@ -7,7 +7,7 @@
 as_callers
 
 if [ ! -d "$LIVE/net" ]; then
-	skip "network by name" "servers of its own need root"
+	skip_without_root "network by name" "servers of its own need root"
 	done_testing
 fi
 egress_profile '["web.example.test", "*.wild.example.test:443", "dead.example.test", "203.0.114.0/24:8080"]'

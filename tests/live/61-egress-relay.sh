@@ -8,7 +8,7 @@ LIVE_TIMEOUT=280
 as_callers root user
 
 if [ ! -d "$LIVE/net" ]; then
-	skip "connections through the relay" "servers of its own need root"
+	skip_without_root "connections through the relay" "servers of its own need root"
 	done_testing
 fi
 egress_profile '["web.example.test:443,7001-7007,8080", "*.wild.example.test:7001"]'

@@ -41,7 +41,7 @@ live_setup() {
 as_callers root user
 
 if [ ! -d "$LIVE/net" ]; then
-	skip "clients through a network of names" "servers of its own need root"
+	skip_without_root "clients through a network of names" "servers of its own need root"
 	done_testing
 fi
 profile clients <<-YAML

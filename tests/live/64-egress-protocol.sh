@@ -9,7 +9,7 @@ LIVE_TIMEOUT=280
 as_callers root user
 
 if [ ! -d "$LIVE/net" ]; then
-	skip "the protocols of a network of names" "servers of its own need root"
+	skip_without_root "the protocols of a network of names" "servers of its own need root"
 	done_testing
 fi
 way=()

@@ -255,14 +255,16 @@ J
 node a.js
 """, "sync stdin\nworker\nforked\nexec3\nwatch watched", callers=ALL),
     Row("npm install of a folder", "npm node", NODE_PACKAGE + r"""
-export npm_config_cache=/tmp/npm-cache npm_config_update_notifier=false
+export npm_config_cache=$(mktemp -d) npm_config_update_notifier=false
+trap 'rm -rf "$npm_config_cache"' EXIT
 npm install --offline --no-audit --no-fund --silent; npm start --silent; cat mark; ls node_modules; npm pack --silent ../lib
 """, "lib runs\ninstalled\nlib\nlib-1.2.3.tgz", "build"),
     Row("java", "javac java", JAVA + "javac -d out Hello.java; java -Xshare:auto -cp out Hello", "thread\n499500", "build"),
     Row("jar", "jar javac java", JAVA + r"""
 javac Hello.java; jar cfe h.jar Hello Hello.class; java -XX:+UseSerialGC -jar h.jar""", "499500", "build", "user"),
     Row("go", "go", r"""
-export GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local GOCACHE=/tmp/go-build GOPATH=/tmp/go
+cache=$(mktemp -d); trap 'chmod -R u+w "$cache"; rm -rf "$cache"' EXIT
+export GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local GOCACHE=$cache/build GOPATH=$cache/go
 echo 'module example.org/hello' >go.mod
 echo 'package main
 import ("fmt"; "os/exec")
@@ -270,7 +272,7 @@ func main() { c := make(chan string); go func() { c <- "goroutine" }(); o, _ := 
 go build -o hello .; ./hello; go vet ./...; go run .
 """, "goroutine\nexec", "build"),
     Row("cargo", "cargo rustc", r"""
-export CARGO_HOME=/tmp/cargo
+export CARGO_HOME=$(mktemp -d); trap 'rm -rf "$CARGO_HOME"' EXIT
 cargo init -q --vcs none --name hello; cargo build -q --offline; target/debug/hello; cargo test -q --offline 2>&1 | grep -o 'test result: ok'
 """, "Hello, world!", "build"),
     Row("perl", "perl", r"""
