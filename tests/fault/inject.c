@@ -56,9 +56,10 @@ static const struct {
 	const char *name;
 	int value;
 } errnos[] = {
-	{ "EPERM", EPERM },   { "ENOSYS", ENOSYS }, { "ENOMEM", ENOMEM }, { "EINTR", EINTR },
-	{ "EAGAIN", EAGAIN }, { "EIO", EIO },       { "EMFILE", EMFILE }, { "ENOENT", ENOENT },
-	{ "EINVAL", EINVAL }, { "ENOSPC", ENOSPC },
+	{ "EPERM", EPERM },   { "ENOSYS", ENOSYS }, { "ENOMEM", ENOMEM },
+	{ "EINTR", EINTR },   { "EAGAIN", EAGAIN }, { "EIO", EIO },
+	{ "EMFILE", EMFILE }, { "ENOENT", ENOENT }, { "EINVAL", EINVAL },
+	{ "ENOSPC", ENOSPC }, { "EEXIST", EEXIST }, { "EOPNOTSUPP", EOPNOTSUPP },
 };
 
 enum role {
