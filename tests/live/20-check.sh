@@ -114,6 +114,10 @@ expect_rc 121 "writing in a read-only root, allowed by a rule" c -a alice write_
 expect_rc 0 "reading there (control)" c -a alice read_file /data/reports/q3.md
 expect_rc 0 "bob too" c -a bob read_file /data/reports/q3.md
 expect_rc 120 "bob does not write there" c -a bob write_file /data/reports/q3.md
+expect_rc 0 "where a directory is missing the rules answer" c -a alice read_file $A/no/such/x
+expect_rc 120 "for whom they deny it too" c -a bob read_file $A/no/such/x
+expect_rc 121 "which is not so outside" c -a alice read_file /outside/no/such
+expect_rc "120|121" "nor behind a link" c -a alice read_file $A/dangling/no/such
 expect_rc 0 "the base, where a rule allows it" c -a alice read_file /usr/bin/env
 expect_rc 121 "but not writing" c -a alice write_file /usr/bin/env
 expect_rc 125 "a profile that allows by default" "$AGENTBOX" check \

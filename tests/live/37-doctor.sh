@@ -168,6 +168,13 @@ expect_rc 0 "masked /proc, degraded: it runs" degraded --json -- sh -c 'echo x >
 json_is "$T/out" 'o["mechanisms"]["proc"] == "outer" and o["output"] == "cat\n"' "and says so in the result"
 json_is "$T/out" 'o["mechanisms"]["nested_userns"] == "seccomp"' "the filter alone stops user namespaces"
 like "$(cat "$T/err")" 'degraded \(no_proc\)' "and on stderr"
+degraded_tool() {
+	"${masked[@]}" "$AGENTBOX" tool -q --state "$STATE" -p "$P" "$@"
+}
+expect_rc 0 "a file tool writes there too" degraded_tool write "$WS/by-tool" <<<one
+expect_rc 0 "and over what it wrote" degraded_tool write "$WS/by-tool" <<<two
+expect_out two "which it reads" degraded_tool read "$WS/by-tool"
+expect_rc 0 "and the base" degraded_tool read /etc/passwd
 check "the command ran" test -e marker
 rm -f marker
 like "$(cat "$STATE/audit.jsonl")" '"proc":"outer"' "and it is in the audit log"
