@@ -33,6 +33,7 @@ enum cli_shared {
 	CLI_TIMEOUT,
 	CLI_EXPECT,
 	CLI_QUIET,
+	CLI_AUDIT_FD,
 	CLI_OWN, /* the ids of a command's own options begin here */
 };
 
@@ -87,6 +88,9 @@ const char *cli_value(const struct cli_parsed *p, int id);
 
 /* cli_timeout() - of --timeout; 0 without one. ERR_USAGE for what is no time. */
 MUST_CHECK int cli_timeout(const struct cli_parsed *p, uint64_t *ret_ms, struct err *err);
+
+/* cli_audit_fd() - of --audit-fd, 0 without one. ERR_USAGE for what is no descriptor's number. */
+MUST_CHECK int cli_audit_fd(const struct cli_parsed *p, int *ret, struct err *err);
 
 /* cli_print_help() - of one command, from its table, on stdout. */
 void cli_print_help(const struct cli_command *cmd);

@@ -26,7 +26,6 @@ enum {
 	OPT_ENV,
 	OPT_JSON,
 	OPT_STATUS_FD,
-	OPT_AUDIT_FD,
 	OPT_DRY_RUN,
 	OPT_DIE,
 };
@@ -52,8 +51,7 @@ static const struct cli_option options[] = {
 	  "print one JSON object instead of the output" },
 	{ OPT_STATUS_FD, 0, "status-fd", CLI_ARG_VALUE, "N",
 	  "write the JSON object, without output, to descriptor N" },
-	{ OPT_AUDIT_FD, 0, "audit-fd", CLI_ARG_VALUE, "N",
-	  "write the audit records to descriptor N too" },
+	{ .id = CLI_AUDIT_FD },
 	{ .id = CLI_STATE },
 	{ .id = CLI_EXPECT },
 	{ OPT_DIE, 0, "die-with-parent", CLI_ARG_NONE, NULL,
@@ -158,25 +156,6 @@ static int parse_command(struct arena *a, struct run_args *args, struct err *err
 	return 0;
 }
 
-/* Whether it can be written to is looked at where the log is opened. */
-static int parse_audit_fd(struct run_args *args, struct err *err)
-{
-	const char *text = cli_value(&args->parsed, OPT_AUDIT_FD);
-	char *end;
-	long v;
-
-	if (text == NULL)
-		return 0;
-	errno = 0;
-	v = strtol(text, &end, 10);
-	if (errno != 0 || end == text || *end != '\0' || v < 2 || v > INT_MAX)
-		return err_set(err, ERR_USAGE, 0,
-			       "--audit-fd '%s': write the number of a descriptor, 2 or higher",
-			       text);
-	args->audit_fd = (int)v;
-	return 0;
-}
-
 static int parse_json(struct run_args *args, struct err *err)
 {
 	const struct cli_given *g = cli_given(&args->parsed, OPT_JSON, NULL);
@@ -214,7 +193,7 @@ static int parse_args(struct arena *a, int argc, char **argv, struct run_args *a
 		return 0;
 	/* First, so that every later complaint reaches it. */
 	if (parse_status_fd(cli_value(&args->parsed, OPT_STATUS_FD), &args->status_fd, err) != 0 ||
-	    parse_json(args, err) != 0 || parse_audit_fd(args, err) != 0)
+	    parse_json(args, err) != 0 || cli_audit_fd(&args->parsed, &args->audit_fd, err) != 0)
 		return -1;
 	/* What was only the value of another option does not count after all. */
 	args->json = cli_has(&args->parsed, OPT_JSON);

@@ -24,6 +24,7 @@ static const struct cli_option options[] = {
 	{ .id = CLI_WORKDIR, .help = "where a relative PATH begins, as seen inside" },
 	{ .id = CLI_TIMEOUT },
 	{ .id = CLI_STATE },
+	{ .id = CLI_AUDIT_FD },
 	{ .id = CLI_EXPECT },
 	{ .id = CLI_JSON },
 	{ OPT_OFFSET, 0, "offset", CLI_ARG_VALUE, "N", "read: leave out the first N lines" },
@@ -139,6 +140,8 @@ static int parse_args(struct arena *a, int argc, char **argv, struct tool_args *
 		.environ = environ,
 		.capture = args->json || t->verb->kind == PLAN_WORK_LIST,
 	};
+	if (cli_audit_fd(p, &t->prep.context.audit_fd, err) != 0)
+		return -1;
 	return cli_timeout(p, &args->in.timeout_ms, err);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
@@ -182,5 +185,25 @@ int cli_timeout(const struct cli_parsed *p, uint64_t *ret_ms, struct err *err)
 			       "--timeout '%s': write a number and ms, s, m or h, as in 30s", text);
 	if (*ret_ms == 0)
 		return err_set(err, ERR_USAGE, 0, "--timeout must be more than zero");
+	return 0;
+}
+
+/* Whether it can be written to is looked at where the log is opened. */
+int cli_audit_fd(const struct cli_parsed *p, int *ret, struct err *err)
+{
+	const char *text = cli_value(p, CLI_AUDIT_FD);
+	char *end;
+	long v;
+
+	*ret = 0;
+	if (text == NULL)
+		return 0;
+	errno = 0;
+	v = strtol(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || v < 2 || v > INT_MAX)
+		return err_set(err, ERR_USAGE, 0,
+			       "--audit-fd '%s': write the number of a descriptor, 2 or higher",
+			       text);
+	*ret = (int)v;
 	return 0;
 }

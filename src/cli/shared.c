@@ -34,6 +34,8 @@ static const struct cli_option shared[CLI_OWN] = {
 			 "refuse any other profile file" },
 	[CLI_QUIET] = { CLI_QUIET, 'q', "quiet", CLI_ARG_NONE, NULL,
 			"no remarks on standard error" },
+	[CLI_AUDIT_FD] = { CLI_AUDIT_FD, 0, "audit-fd", CLI_ARG_VALUE, "N",
+			   "write the audit records to descriptor N too" },
 	[CLI_JSON] = { CLI_JSON, 0, "json", CLI_ARG_NONE, NULL, "print one JSON object" },
 };
 

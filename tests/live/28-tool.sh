@@ -342,6 +342,12 @@ expect_rc 0 "past the limit" "$AGENTBOX" tool --state "$STATE" -p "$T/bound.yaml
 like "$(cat "$T/err")" "/ws/d: there is more than fits into 1024 bytes" "the list is cut, which is said"
 unlike "$(wc -l <"$T/out")" "^(0|700)$" "and is a part"
 
+# the records go where those of a run go
+expect_rc 0 "--audit-fd" t --audit-fd 9 read /ws/f 9>"$T/sink"
+is "$(grep -c '"action":"read_file"' "$T/sink")" 3 "takes the three records too"
+expect_rc 125 "one that is not open: nothing is read" t --audit-fd 9 read /ws/f
+is "$(cat "$T/out")" "" "nothing at all"
+
 # wrong usage
 expect_rc 125 "no path" t read
 expect_rc 125 "two paths" t read /ws/f /ws/f
