@@ -28,6 +28,8 @@ static const struct {
 	[RELAY_WHY_SILENT] = { "silent", "the client did not say which host it wants", true },
 	[RELAY_WHY_FULL] = { "full", "too many names or connections", true },
 	[RELAY_WHY_BROKEN] = { "broken", "cut off", false },
+	[RELAY_WHY_PROXY] = { "proxy_deny", "refused by the upstream proxy", true },
+	[RELAY_WHY_NO_PROXY] = { "proxy_unreached", "the upstream proxy does not answer", false },
 };
 
 const char *network_why(enum relay_why why)
@@ -77,7 +79,11 @@ static void count_denial(struct network *n, const struct relay_report *rep)
 		return;
 	}
 	n->denials[n->n_denials++] = (struct network_denial){
-		.target = rep->target, .why = rep->why, .peer = rep->peer, .count = !beside
+		.target = rep->target,
+		.why = rep->why,
+		.peer = rep->peer,
+		.status = rep->kind == RELAY_REPORT_CONN ? rep->count : 0,
+		.count = !beside,
 	};
 }
 
@@ -107,6 +113,8 @@ static json_t *report_json(const struct relay_report *rep)
 	json_put(o, "port", json_integer(rep->target.port));
 	json_put(o, "address",
 		 rep->peer.family == 0 ? json_null() : json_text(addr_text(&rep->peer, addr)));
+	if (rep->count != 0)
+		json_put(o, "proxy_status", json_integer(rep->count));
 	json_put(o, "bytes_out", json_integer((json_int_t)rep->up));
 	json_put(o, "bytes_in", json_integer((json_int_t)rep->down));
 	json_put(o, "ms", json_integer((json_int_t)rep->ms));
@@ -166,6 +174,7 @@ bool network_attach(struct network *n, struct prepared *p, struct record *record
 		.n_ranges = named->private_ranges.n,
 		.publish = named->publish.v,
 		/* A probe of the host takes no port of it away. */
+		.proxy = p->proxy,
 		.n_publish = record == NULL ? 0 : named->publish.n,
 		.drop_id = fixed_id(p->plan),
 		.drop_optional = p->plan->ids.identity == PLAN_IDENTITY_ROOT,
@@ -199,6 +208,10 @@ static const char *denial_hint(const struct network_denial *d, char text[HOSTPAT
 			       ": it leads to %s, an address of this host; private_ranges would "
 			       "allow it",
 			       addr_text(&d->peer, addr));
+	else if (d->why == RELAY_WHY_PROXY)
+		(void)snprintf(text, HOSTPAT_TEXT_SIZE,
+			       ": refused by the upstream proxy (status %u%s)", d->status,
+			       d->status == 407 ? ": it wants other credentials" : "");
 	else if (d->why == RELAY_WHY_NOT_LISTED || d->why == RELAY_WHY_NO_NAME)
 		text[0] = '\0';
 	else

@@ -12,6 +12,7 @@ struct network_denial {
 	struct host_target target; /* port 0: a name was asked for */
 	enum relay_why why;
 	struct host_addr peer; /* NOT_PUBLIC, OWN: where the name leads */
+	uint32_t status;       /* PROXY: what it said */
 	uint64_t count;
 };
 

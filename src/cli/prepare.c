@@ -8,6 +8,7 @@
 
 #include "base/exitcode.h"
 #include "cli/check.h"
+#include "cli/proxy.h"
 #include "run/probe.h"
 
 void prepare_init(struct prepared *p, struct arena *a)
@@ -280,6 +281,9 @@ int prepare_plan(struct arena *a, const struct prepare_input *in, struct prepare
 	ri.no_rules = in->work != NULL;
 	if (in->work == NULL)
 		decide_named(p, &rq);
+	if (rq.named_network &&
+	    proxy_settle(&c->profile->sandbox.named.proxy, in->environ, &p->proxy, err) != 0)
+		return -1;
 	if (settle_identity(p, &rq.ids, err) != 0 || settle_proc(p, &rq, err) != 0 ||
 	    settle_cgroup(p, in, &rq, err) != 0)
 		return -1;

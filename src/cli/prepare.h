@@ -6,6 +6,7 @@
 #include "cli/record.h"
 #include "plan/compile.h"
 #include "policy/connect.h"
+#include "relay/wire.h"
 #include "run/cgroup.h"
 #include "run/namespaces.h"
 #include "run/trees.h"
@@ -45,6 +46,7 @@ struct prepared {
 	struct prepare_shown shown;
 	struct run_trees trees;
 	struct connect_rules connect;      /* of a network of names */
+	struct relay_proxy proxy;          /* the same */
 	struct run_cgroup cgroup;          /* with ->fd, made for the plan's limits */
 	struct run_namespaces *namespaces; /* begun while the plan is compiled, or NULL */
 	bool idmapped;

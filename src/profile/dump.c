@@ -150,6 +150,14 @@ static json_t *network_json(const struct profile_sandbox *s)
 	for (size_t i = 0; i < n->host_ports.n; i++)
 		append(ports, need(json_integer(n->host_ports.v[i].port)));
 	json_put(o, "host_ports", ports);
+	if (n->proxy.url != NULL) {
+		json_t *proxy = need(json_object());
+
+		json_put(proxy, "url", json_text(n->proxy.url));
+		if (n->proxy.credentials != NULL)
+			json_put(proxy, "credentials", json_text(n->proxy.credentials));
+		json_put(o, "upstream_proxy", proxy);
+	}
 	return o;
 }
 

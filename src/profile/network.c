@@ -276,6 +276,74 @@ static int parse_host_ports(struct schema_ctx *c, const struct schema_row *row,
 	return schema_each(c, p, host_port_add, field);
 }
 
+struct proxy_text {
+	const struct yaml_pair *url;
+	const char *credentials;
+};
+
+static const struct schema_row proxy_rows[] = {
+	{ .key = "url",
+	  .parse = schema_parse_pair,
+	  .offset = offsetof(struct proxy_text, url),
+	  .type = "text",
+	  .required = "'upstream_proxy' needs a 'url', as in http://proxy.example.org:3128",
+	  .help = "http://HOST:PORT" },
+	{ .key = "credentials",
+	  .parse = schema_parse_text,
+	  .offset = offsetof(struct proxy_text, credentials),
+	  .type = "text",
+	  .help = "name of the caller's variable that holds USER:PASSWORD for it" },
+};
+static const struct schema_map proxy_map = SCHEMA_MAP("upstream_proxy", proxy_rows);
+
+/* Return: NULL, or what is wrong with it. */
+static const char *proxy_read(struct arena *a, const char *url, struct host_target *ret)
+{
+	static const char scheme[] = "http://";
+	const char *host = url + sizeof(scheme) - 1;
+	const char *colon, *wrong;
+	size_t n;
+
+	if (strncmp(url, scheme, sizeof(scheme) - 1) != 0)
+		return "it is written as http://HOST:PORT: the connection to the proxy itself is "
+		       "plain, what goes through it is not";
+	n = strlen(host);
+	if (n > 0 && host[n - 1] == '/')
+		n--;
+	host = arena_printf(a, "%.*s", (int)n, host);
+	if (strchr(host, '@') != NULL)
+		return "a profile is no place for a password: name a variable of the caller's with "
+		       "'credentials'";
+	colon = strrchr(host, ':');
+	if (colon == NULL || strchr(colon, ']') != NULL)
+		return "it needs a port, as in http://proxy.example.org:3128";
+	wrong = hostpat_target(host, ret);
+	return wrong;
+}
+
+static int parse_proxy(struct schema_ctx *c, const struct schema_row *row,
+		       const struct yaml_pair *p, void *field)
+{
+	struct profile_proxy *proxy = &((struct profile_named *)field)->proxy;
+	const struct yaml_node *n = p->value;
+	struct proxy_text t = { 0 };
+	const char *wrong;
+
+	if (n->kind == YAML_MAP) {
+		if (schema_walk(c, row->sub, n, &t) != 0)
+			return -1;
+		n = t.url->value;
+	}
+	if (schema_scalar(c, row->key, n, &proxy->url) != 0)
+		return -1;
+	proxy->pos = schema_pos(c, n);
+	proxy->credentials = t.credentials;
+	wrong = proxy_read(c->a, proxy->url, &proxy->host);
+	if (wrong != NULL)
+		return schema_fail(c, n, "'%s': %s", row->key, wrong);
+	return 0;
+}
+
 static const struct schema_row rows[] = {
 	{ .key = "allow",
 	  .parse = parse_allow,
@@ -305,6 +373,12 @@ static const struct schema_row rows[] = {
 	  .type = "list of ports",
 	  .help = "ports of the host's own 127.0.0.1 that programs reach at the same port of "
 		  "theirs" },
+	{ .key = "upstream_proxy",
+	  .parse = parse_proxy,
+	  .sub = &proxy_map,
+	  .type = "text, or a map",
+	  .help = "http://HOST:PORT of the proxy of the host's network that connections go "
+		  "through" },
 };
 
 const struct schema_map block_network_map = SCHEMA_MAP("sandbox.network", rows);
@@ -370,6 +444,25 @@ static int lo_check(struct schema_ctx *c, const struct yaml_node *n,
 	return 0;
 }
 
+/* Who can speak to the proxy reaches whatever it reaches. */
+static int proxy_check(struct schema_ctx *c, const struct yaml_node *n,
+		       const struct profile_named *named)
+{
+	const struct profile_proxy *proxy = &named->proxy;
+
+	for (size_t i = 0; proxy->url != NULL && i < named->allow.n; i++) {
+		const struct profile_net_host *h = &named->allow.v[i];
+
+		if (hostpat_match(&h->pattern, &proxy->host))
+			return schema_fail(c, n,
+					   "'allow': '%.200s' (%s) is the upstream proxy itself: "
+					   "programs that speak to it reach every host that it "
+					   "does",
+					   h->text, schema_where(c, n->file, &h->pos));
+	}
+	return 0;
+}
+
 int block_parse_network(struct schema_ctx *c, const struct schema_row *row,
 			const struct yaml_pair *p, void *field)
 {
@@ -384,7 +477,7 @@ int block_parse_network(struct schema_ctx *c, const struct schema_row *row,
 	if (schema_walk(c, row->sub, p->value, &s->named) != 0)
 		return -1;
 	s->network = PROFILE_NETWORK_NAMED;
-	if (lo_check(c, p->value, &s->named) != 0)
+	if (lo_check(c, p->value, &s->named) != 0 || proxy_check(c, p->value, &s->named) != 0)
 		return -1;
 	return ports_check(c, p->value, &s->named);
 }

@@ -132,6 +132,14 @@ struct profile_host_port {
 };
 #define PROFILE_HOST_PORTS_MAX 64
 
+/* A proxy of the caller's network that all connections of names and addresses go through. */
+struct profile_proxy {
+	const char *url;         /* as written; NULL: there is none */
+	const char *credentials; /* the caller's variable that holds USER:PASSWORD, or NULL */
+	struct host_target host;
+	struct profile_pos pos;
+};
+
 /* Network by name. Deny beats allow. */
 struct profile_named {
 	ARRAY_OF(struct profile_net_host) allow;
@@ -139,6 +147,7 @@ struct profile_named {
 	ARRAY_OF(struct profile_range) private_ranges;
 	ARRAY_OF(struct profile_publish) publish;
 	ARRAY_OF(struct profile_host_port) host_ports;
+	struct profile_proxy proxy;
 };
 
 enum profile_preset {

@@ -43,6 +43,7 @@ static const struct {
 	{ "list of names, paths or patterns", LIST },
 	{ "list of builtin:NAME or paths", LIST },
 	{ "allow, or a map", "{\"const\":\"allow\"}" },
+	{ "text, or a map", TEXT },
 	{ "text, or list of words", "{\"anyOf\":[" TEXT "," LIST "]}" },
 };
 

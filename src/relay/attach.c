@@ -50,6 +50,7 @@ static int config_make(const struct relay_attach *r, struct err *err)
 		.n_ranges = (uint32_t)r->n_ranges,
 		.n_ports = net->n_ports,
 		.n_host_ports = net->n_host_ports,
+		.proxy = r->proxy,
 		.n_published = (uint32_t)r->n_publish,
 	};
 	uint16_t inside[PROFILE_PUBLISH_MAX];

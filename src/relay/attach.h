@@ -18,6 +18,7 @@ struct relay_attach {
 	size_t n_ranges;
 	const struct profile_publish *publish;
 	size_t n_publish;
+	struct relay_proxy proxy;
 	uint32_t drop_id;   /* what a root caller's processes become; 0 for anybody else */
 	bool drop_optional; /* where the host has no such id, they stay without capabilities */
 	/* What the relay says, checked, in the order in which it came. A failure ends the run. */

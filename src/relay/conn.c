@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/heap.h"
 #include "relay/internal.h"
+#include "relay/proxy.h"
 #include "relay/publish.h"
 
 #define SNIFF_MS  10000
@@ -33,6 +34,7 @@ static void report_conn(struct relay *r, const struct conn *c, enum relay_why wh
 {
 	struct relay_report rep = { .kind = RELAY_REPORT_CONN, .why = why };
 
+	rep.count = c->status;
 	rep.method = c->published ? RELAY_METHOD_ACCEPT : RELAY_METHOD_CONNECT;
 	rep.target = c->target;
 	rep.peer = c->peer;
@@ -87,7 +89,7 @@ static bool is_http(const struct conn *c)
 static bool is_failure(enum relay_why why)
 {
 	return why == RELAY_WHY_UNRESOLVED || why == RELAY_WHY_RESOLVER ||
-	       why == RELAY_WHY_UNREACHED || why == RELAY_WHY_FULL;
+	       why == RELAY_WHY_UNREACHED || why == RELAY_WHY_FULL || why == RELAY_WHY_NO_PROXY;
 }
 
 static void say_tls(int fd, bool failure)
@@ -123,6 +125,9 @@ void conn_refuse(struct relay *r, uint32_t i, enum relay_why why)
 	report_conn(r, c, why);
 	dial_stop(r, c);
 	half_free(r, &c->half[SIDE_CLIENT]);
+	half_free(r, &c->half[SIDE_SERVER]);
+	/* The proxy's, when it refused. */
+	close_side(c, SIDE_SERVER, true);
 	if (!is_tls(c) && !is_http(c)) {
 		conn_close(r, i, true);
 		return;
@@ -371,6 +376,7 @@ bool conn_finish(struct relay *r, bool late)
 		case CONN_RESOLVE:
 		case CONN_CONNECT:
 		case CONN_PUBLISH:
+		case CONN_PROXY:
 			conn_end(r, i, RELAY_WHY_BROKEN, true);
 			break;
 		}
@@ -392,6 +398,9 @@ void conn_turn(struct relay *r, uint32_t i)
 	case CONN_REFUSE:
 		drain(r, i);
 		break;
+	case CONN_PROXY:
+		proxy_turn(r, i);
+		break;
 	case CONN_FREE:
 	case CONN_RESOLVE:
 	case CONN_CONNECT:
@@ -410,7 +419,8 @@ void conn_event(struct relay *r, uint32_t i, enum conn_side side, uint32_t event
 	if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0)
 		c->wr[side] = true;
 	/* A client that has given up; one that only has no more to say waits for an answer. */
-	if ((c->state == CONN_RESOLVE || c->state == CONN_CONNECT) &&
+	if ((c->state == CONN_RESOLVE || c->state == CONN_CONNECT ||
+	     (c->state == CONN_PROXY && side == SIDE_CLIENT)) &&
 	    (events & (EPOLLHUP | EPOLLERR)) != 0) {
 		conn_end(r, i, RELAY_WHY_BROKEN, true);
 		return;
@@ -436,6 +446,10 @@ void conn_tick(struct relay *r, uint32_t i)
 	case CONN_PUBLISH:
 		if (r->now_ms >= c->deadline_ms)
 			conn_end(r, i, RELAY_WHY_UNREACHED, true);
+		break;
+	case CONN_PROXY:
+		if (r->now_ms >= c->deadline_ms)
+			conn_refuse(r, i, RELAY_WHY_NO_PROXY);
 		break;
 	case CONN_SNIFF:
 		if (r->now_ms >= c->deadline_ms)

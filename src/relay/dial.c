@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "relay/internal.h"
+#include "relay/proxy.h"
 
 #define STAGGER_MS 250
 #define CONNECT_MS 30000
@@ -87,7 +88,12 @@ static enum relay_why addr_verdict(const struct relay *r, const struct conn *c,
 				   const struct host_addr *a)
 {
 	struct host_addr plain = addr_plain(a);
-	enum relay_why denied = addr_denied(r, c, a, &plain);
+	enum relay_why denied;
+
+	/* Where the operator says that it is. */
+	if (c->via)
+		return RELAY_WHY_ALLOWED;
+	denied = addr_denied(r, c, a, &plain);
 
 	if (denied != RELAY_WHY_NONE)
 		return denied;
@@ -152,7 +158,7 @@ static void dial_next(struct relay *r, uint32_t i)
 		k++;
 	while (k < CONN_ATTEMPTS_MAX && c->next_addr < c->n_addrs) {
 		const struct host_addr *a = &c->addrs[c->next_addr++];
-		int fd = dial_one(a, c->target.port);
+		int fd = dial_one(a, c->via ? r->config->proxy.host.port : c->target.port);
 
 		c->peer = *a;
 		if (fd < 0)
@@ -169,7 +175,7 @@ static void dial_next(struct relay *r, uint32_t i)
 		return;
 	}
 	if (!attempts_left(c))
-		conn_refuse(r, i, RELAY_WHY_UNREACHED);
+		conn_refuse(r, i, c->via ? RELAY_WHY_NO_PROXY : RELAY_WHY_UNREACHED);
 }
 
 static void dial_addrs(struct relay *r, uint32_t i, const struct host_addr *addrs, uint32_t n)
@@ -221,7 +227,13 @@ void dial_start(struct relay *r, uint32_t i)
 	struct conn *c = &r->conns[i];
 	struct host_addr at;
 
-	if (c->name == NULL) {
+	c->via = proxy_is_for(r, c);
+	c->dials = c->via ? r->proxy : c->name;
+	if (c->via && c->dials == NULL) {
+		dial_addrs(r, i, &r->config->proxy.host.addr, 1);
+		return;
+	}
+	if (c->dials == NULL) {
 		/* A port of the host: where its program listens on ::1 alone, there. */
 		const struct host_addr lo = { .bytes = { 127, 0, 0, 1 }, .family = 4 };
 		const struct host_addr both[2] = { c->target.addr,
@@ -230,16 +242,16 @@ void dial_start(struct relay *r, uint32_t i)
 		dial_addrs(r, i, both, host_addr_in(&c->target.addr, &lo, 32) ? 2 : 1);
 		return;
 	}
-	if (c->name->until_ms > r->now_ms) {
-		dial_addrs(r, i, c->name->addrs, c->name->n_addrs);
+	if (c->dials->until_ms > r->now_ms) {
+		dial_addrs(r, i, c->dials->addrs, c->dials->n_addrs);
 		return;
 	}
 	c->state = CONN_RESOLVE;
 	c->deadline_ms = r->now_ms + RESOLVE_MS;
 	/* It is there already. */
-	(void)names_add(&r->names, c->name->text, &at);
-	ask(r, c->name, &at);
-	if (!c->name->asking)
+	(void)names_add(&r->names, c->dials->text, &at);
+	ask(r, c->dials, &at);
+	if (!c->dials->asking)
 		conn_refuse(r, i, RELAY_WHY_RESOLVER);
 }
 
@@ -249,9 +261,11 @@ static void deliver(struct relay *r, struct name *name, const struct relay_addre
 	for (uint32_t i = 0; i < r->n_used; i++) {
 		struct conn *c = &r->conns[i];
 
-		if (c->state != CONN_RESOLVE || c->name != name)
+		if (c->state != CONN_RESOLVE || c->dials != name)
 			continue;
-		if (got->n == 0)
+		if (got->n == 0 && c->via)
+			conn_refuse(r, i, RELAY_WHY_NO_PROXY);
+		else if (got->n == 0)
 			conn_refuse(r, i, got->absent ? RELAY_WHY_UNRESOLVED : RELAY_WHY_RESOLVER);
 		else
 			dial_addrs(r, i, got->addrs, got->n);
@@ -299,7 +313,10 @@ static void connected(struct relay *r, uint32_t i, size_t k)
 		conn_end(r, i, RELAY_WHY_BROKEN, true);
 		return;
 	}
-	conn_relay(r, i);
+	if (c->via)
+		proxy_begin(r, i);
+	else
+		conn_relay(r, i);
 }
 
 void dial_event(struct relay *r, uint32_t i, unsigned attempt, uint32_t events)
@@ -326,11 +343,13 @@ void dial_tick(struct relay *r, uint32_t i)
 	struct conn *c = &r->conns[i];
 	struct host_addr at;
 
-	if (r->now_ms >= c->deadline_ms)
+	if (r->now_ms >= c->deadline_ms && c->via)
+		conn_refuse(r, i, RELAY_WHY_NO_PROXY);
+	else if (r->now_ms >= c->deadline_ms)
 		conn_refuse(r, i,
 			    c->state == CONN_RESOLVE ? RELAY_WHY_RESOLVER : RELAY_WHY_UNREACHED);
-	else if (c->state == CONN_RESOLVE && names_add(&r->names, c->name->text, &at))
-		ask(r, c->name, &at);
+	else if (c->state == CONN_RESOLVE && names_add(&r->names, c->dials->text, &at))
+		ask(r, c->dials, &at);
 	else if (c->state == CONN_CONNECT && c->next_addr < c->n_addrs &&
 		 r->now_ms >= c->stagger_ms)
 		dial_next(r, i);

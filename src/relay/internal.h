@@ -59,6 +59,7 @@ enum conn_state {
 	CONN_RESOLVE,  /* waits for the addresses of a name */
 	CONN_CONNECT,  /* dials; reads nothing */
 	CONN_PUBLISH,  /* from outside; waits for its socket inside, and then for that one */
+	CONN_PROXY,    /* of the upstream proxy; waits for its answer */
 	CONN_RELAY,    /* both sockets are there; only pump.c touches them */
 	CONN_REFUSE,   /* the client was told; reads and drops until it goes */
 	CONN_DEAD,     /* closed; free after the batch */
@@ -81,7 +82,10 @@ struct conn {
 	bool rd[2], wr[2]; /* may be read from, written to, until EAGAIN */
 	struct half half[2];
 	struct host_target target;
-	struct name *name; /* borrowed; NULL for an address */
+	struct name *name;  /* borrowed; NULL for an address */
+	struct name *dials; /* borrowed; whose addresses are dialled: its own, or the proxy's */
+	bool via;           /* the upstream proxy */
+	uint16_t status;    /* of the proxy's answer */
 	struct connect_answer answer;
 	struct host_addr addrs[RELAY_ADDRS_MAX];
 	uint32_t n_addrs, next_addr;
@@ -140,8 +144,9 @@ struct relay {
 	int *listeners;       /* owned; config->n_ports + n_host_ports slots */
 	uint32_t n_listeners;
 	bool accepting, closing;
-	bool handed;      /* everything is here */
-	uint64_t rest_ms; /* nothing can be accepted before that; 0: nothing is amiss */
+	bool handed;        /* everything is here */
+	uint64_t rest_ms;   /* nothing can be accepted before that; 0: nothing is amiss */
+	struct name *proxy; /* borrowed; of the upstream proxy, if that has one */
 	uint32_t topology;
 	uint64_t now_ms;
 	uint64_t tick_ms; /* when to look at deadlines next */

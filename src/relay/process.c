@@ -95,16 +95,18 @@ static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 {
 	const struct relay_config *c = s->config;
 	struct relay *r = heap_alloc(1, sizeof(*r));
-	const unsigned char *at = (const unsigned char *)(c + 1);
+	const unsigned char *part = (const unsigned char *)(c + 1);
+	struct host_addr at;
+	bool pool;
 
 	r->config = c;
-	r->rules = (struct connect_rules){ .rules = (const struct connect_rule *)(const void *)at,
+	r->rules = (struct connect_rules){ .rules = (const struct connect_rule *)(const void *)part,
 					   .n = c->n_rules,
 					   .layers = c->layers };
-	at += c->n_rules * sizeof(struct connect_rule);
-	r->ranges = (const struct addr_range *)(const void *)at;
-	at += c->n_ranges * sizeof(struct addr_range);
-	r->ports = (const uint16_t *)(const void *)at;
+	part += c->n_rules * sizeof(struct connect_rule);
+	r->ranges = (const struct addr_range *)(const void *)part;
+	part += c->n_ranges * sizeof(struct addr_range);
+	r->ports = (const uint16_t *)(const void *)part;
 	r->inside = r->ports + c->n_ports;
 	r->report = RELAY_FD_REPORT;
 	r->handoff = RELAY_FD_HANDOFF;
@@ -121,6 +123,9 @@ static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 	r->chunk = heap_alloc(RELAY_CHUNK, 1);
 	for (uint32_t i = 0; i < DNS_CONNS; i++)
 		r->dns[i].fd = -1;
+	/* Its place among the names is one that no rule allows. */
+	if (c->proxy.host.name[0] != '\0' && names_add(&r->names, c->proxy.host.name, &at))
+		r->proxy = names_find(&r->names, &at, &pool);
 	r->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r->route = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	if (r->epoll < 0 || r->route < 0 ||

@@ -27,6 +27,14 @@ enum relay_fd {
 
 #define RELAY_MAGIC 0x52454c41U
 
+/* Of a proxy: "Basic " and so on, as a header has it. */
+#define RELAY_AUTH_SIZE 512
+
+struct relay_proxy {
+	struct host_target host; /* port 0: there is none */
+	char auth[RELAY_AUTH_SIZE];
+};
+
 struct relay_config {
 	uint32_t magic;
 	uint32_t size;    /* of all, with what follows */
@@ -38,6 +46,7 @@ struct relay_config {
 	uint32_t n_ports;
 	uint32_t n_host_ports; /* listeners beyond those for n_ports, or fewer */
 	uint32_t n_published;
+	struct relay_proxy proxy;
 	/* Then: struct connect_rule[n_rules], struct addr_range[n_ranges], uint16_t[n_ports], and
 	 * uint16_t[n_published], the ports inside. */
 };
@@ -68,6 +77,8 @@ enum relay_why {
 	RELAY_WHY_SILENT,     /* the client did not say whom it wants within its time */
 	RELAY_WHY_FULL,       /* too many names or connections */
 	RELAY_WHY_BROKEN,     /* cut off in the middle */
+	RELAY_WHY_PROXY,      /* the upstream proxy said no; count: its status */
+	RELAY_WHY_NO_PROXY,   /* ... could not be reached, or is none */
 	RELAY_WHY_MAX,
 };
 

@@ -22,6 +22,7 @@ ZONE = {
     "b.c.wild.example.test": [PUBLIC],
     "only80.example.test": [PUBLIC],
     "evil.test": [PUBLIC],
+    "proxy.example.test": ["10.9.9.9"],
     "dead.example.test": ["93.184.216.99"],
     "private.example.test": ["10.9.9.9"],
     "metadata.example.test": ["169.254.169.254"],
@@ -192,7 +193,49 @@ def tls(c):
         http(s)
 
 
-PORTS = {80: http, 443: tls, 8080: http, 22: banner, 7001: echo_at_end, 7002: end_first, 7003: reset,
+def proxy(c, credentials=None):
+    """CONNECT to what the zone calls public, and 403 to the rest."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        d = c.recv(4096)
+        if not d:
+            return
+        head += d
+    lines = head.decode("latin1").split("\r\n")
+    log("conn.log", "proxy " + lines[0])
+    name, port = lines[0].split()[1].rsplit(":", 1)
+    if credentials and f"Proxy-Authorization: Basic {credentials}" not in lines:
+        c.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        return
+    if name == "evil.test":
+        c.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+        return
+    if name == "git.example.test":
+        c.sendall(b"SSH-2.0-nothing\r\n\r\n")
+        return
+    s = socket.create_connection((PUBLIC, int(port)))
+    # In pieces, and the last one with the other side's first bytes where it speaks first.
+    c.sendall(b"HTTP/1.1 200 Connection est")
+    time.sleep(0.1)
+    c.sendall(b"ablished\r\nX-Proxy: test\r\n\r\n" + (s.recv(100) if port == "7002" else b""))
+
+    def back():
+        while d := s.recv(1 << 16):
+            c.sendall(d)
+        c.shutdown(socket.SHUT_WR)
+    t = threading.Thread(target=back)
+    t.start()
+    while d := c.recv(1 << 16):
+        s.sendall(d)
+    s.shutdown(socket.SHUT_WR)
+    t.join()
+
+
+def proxy_closed(c):
+    proxy(c, "dXNlcjpwYXNzIHdvcmQ6")  # user:pass word:
+
+
+PORTS = {3128: proxy, 3129: proxy_closed, 80: http, 443: tls, 8080: http, 22: banner, 7001: echo_at_end, 7002: end_first, 7003: reset,
          7004: was_reset, 7005: source, 7006: never_reads, 7007: one_byte, 7443: banner}
 
 
