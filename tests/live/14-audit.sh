@@ -39,6 +39,11 @@ log_is 'len({x["request_id"] for x in r}) == 1' "of one request"
 log_is '[x["seq"] for x in r] == [1, 2, 3]' "numbered"
 log_is 'r[0]["decision"] == "allow" and r[0]["agent_id"] == "me" and r[0]["action"] == "run_command"' "who and what"
 log_is '"exit 5" in json.dumps(r) and r[-1].get("exit_code", r[-1].get("rc")) == 5' "argv and the end"
+"$AGENTBOX" lint --hashes "$P" >"$T/h" 2>/dev/null
+for k in sandbox_sha256 permissions_sha256; do
+	log_is "r[0]['$k'] == r[2]['$k'] == '$(json_get "$T/h" "o['$k']")' and len(r[0]['$k']) == 64" "$k of the profile, in decision and outcome"
+done
+log_is 'r[0]["sandbox_sha256"] != r[0]["permissions_sha256"] and r[0]["sha256"]' "each its own"
 log_is 'all(k in r[0] for k in ("v", "seq", "ts", "event", "layer", "decision", "code", "request_id", "agent_id", "delegation", "action", "resource", "reason", "rule", "session"))' "every common field"
 expect_rc 0 "it verifies" verify
 "$AGENTBOX" run --json --state "$STATE" -p "$P" -- true >"$T/j" 2>/dev/null
