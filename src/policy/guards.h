@@ -68,6 +68,10 @@ MUST_CHECK int guards_twins(const struct resolve_input *in, struct err *err);
  * shows the same part of the host. The guards are settled. */
 MUST_CHECK int guards_mirror(struct guards *g, struct err *err);
 
+/* guards_programs() - ERR_PROFILE for one of the sandbox's commands that a guard hides with its
+ * directory: there is nothing to allow it by. */
+MUST_CHECK int guards_programs(const struct resolved *ret, struct err *err);
+
 /* guards_git() - .git of a work tree: the git directory that it is or leads to, the common one, and
  * those of submodules and linked work trees, wherever in the roots they lie. Pointers are read,
  * never run; one that leads out of the roots guards nothing, for nothing of it is mounted. */

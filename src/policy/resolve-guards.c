@@ -579,5 +579,7 @@ int resolve_guards(struct arena *a, const struct resolve_input *in, struct resol
 	guards_settle(a, ret);
 	if (settle_more(&g, guards_mirror, err) != 0)
 		return -1;
-	return settle_more(&g, guards_links, err);
+	if (settle_more(&g, guards_links, err) != 0)
+		return -1;
+	return guards_programs(ret, err);
 }

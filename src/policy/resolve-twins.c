@@ -36,6 +36,39 @@ int guards_twins(const struct resolve_input *in, struct err *err)
 	return 0;
 }
 
+static int program_check(const struct resolved *ret, const char *path, struct err *err)
+{
+	for (size_t i = 0; i < ret->guards.n; i++) {
+		const struct guard *g = &ret->guards.v[i];
+		const struct profile_rule *rule = g->rule;
+
+		if (g->kind != GUARD_HIDE || !g->is_dir || !path_covers(g->at, path))
+			continue;
+		if (rule == NULL)
+			return err_set(err, ERR_PROFILE, 0,
+				       "%s is needed by the sandbox's commands, and %s is hidden",
+				       path, g->at);
+		return err_set_at(err, ERR_PROFILE, rule->pos.file, rule->pos.line, rule->pos.col,
+				  "%s is needed by the sandbox's commands, and this rule hides %s: "
+				  "deny less of it, or leave the command out",
+				  path, g->at);
+	}
+	return 0;
+}
+
+int guards_programs(const struct resolved *ret, struct err *err)
+{
+	for (size_t i = 0; i < ret->programs.n; i++) {
+		if (program_check(ret, ret->programs.v[i].path, err) != 0)
+			return -1;
+	}
+	for (size_t i = 0; i < ret->loaders.n; i++) {
+		if (program_check(ret, ret->loaders.v[i].path, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* A directory of the host, where it is seen. */
 struct place {
 	const char *at;

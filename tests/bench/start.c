@@ -231,13 +231,14 @@ static void rows_tree(struct bench *b)
 			subdir_make(format("%s/tree/%ld", b->dir, i / 100));
 		file_make(format("%s/tree/%ld/%ld", b->dir, i / 100, i), "");
 	}
-	file_make(profile, "params: {workspace: {required: true}}\n"
-			   "sandbox: {roots: [\"${workspace}\"]}\n"
-			   "permissions:\n  agents:\n    me:\n      rules:\n"
-			   "        - {operations: [read], paths: [\"/**/*.key\"], mode: deny, "
-			   "absent: report}\n"
-			   "        - {operations: [read, write], paths: [\"/**\"], mode: allow}\n"
-			   "        - {operations: [execute], commands: [\"*\"], mode: allow}\n");
+	file_make(profile,
+		  "params: {workspace: {required: true}}\n"
+		  "sandbox: {roots: [\"${workspace}\"]}\n"
+		  "permissions:\n  agents:\n    me:\n      rules:\n"
+		  "        - {operations: [read], paths: [\"${workspace}/**/*.key\"], mode: deny, "
+		  "absent: report}\n"
+		  "        - {operations: [read, write], paths: [\"/**\"], mode: allow}\n"
+		  "        - {operations: [execute], commands: [\"*\"], mode: allow}\n");
 	row_add_agentbox_in(b, format("agentbox run, %ld files", b->tree), 0, b->profile, "tree");
 	row_add_agentbox_in(b, "and a glob over them", 0, profile, "tree");
 }

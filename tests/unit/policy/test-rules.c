@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "policy/guards.h"
 #include "tap.h"
 #include "world.h"
 
@@ -268,6 +269,68 @@ static void test_links_below(struct tap *t)
 	world_close(&w);
 }
 
+/* What is mounted by itself, by facts of the test's own. */
+static void test_single(struct tap *t)
+{
+	static const struct {
+		const char *what, *rules, *want;
+	} single_rows[] = {
+		{ "a lent device", "{operations: [read], paths: [/dev/kvm], mode: deny}",
+		  "hide /dev/kvm\n" },
+		{ "by a pattern", "{operations: [read], paths: ['/dev/k*'], mode: deny}",
+		  "hide /dev/kvm\n" },
+		{ "writing to it alone", "{operations: [write], paths: [/dev/kvm], mode: deny}",
+		  "is a device, and no mount keeps it from being written" },
+		{ "a lent socket", "{operations: [read], paths: [/run/x/s], mode: deny}",
+		  "hide /run/x/s\n" },
+		{ "writing to it is connecting",
+		  "{operations: [write], paths: [/run/x/s], mode: deny}", "hide /run/x/s\n" },
+		{ "a file of our own in /etc",
+		  "{operations: [read], paths: [/etc/hosts], mode: deny}", "hide /etc/hosts\n" },
+		{ "others", "{operations: [read], paths: [/dev/x, /run/y, /etc/y], mode: deny}",
+		  "" },
+		{ "all paths", "{operations: [write], paths: ['/*'], mode: deny}", "" },
+	};
+	struct resolved_program program = { .path = "/usr/bin/tool" };
+	struct resolved r = { 0 };
+	struct err err = { 0 };
+	struct world w;
+	int e;
+
+	world_open(&w);
+	for (size_t i = 0; i < ARRAY_SIZE(single_rows); i++) {
+		const char *got;
+
+		rules(&w, "",
+		      arena_printf(&w.arena,
+				   "%s%s, {operations: [read, write], paths: "
+				   "['/**'], mode: allow}",
+				   single_rows[i].rules, ALL));
+		if (i == 0) {
+			*array_push(&w.arena, &w.facts.lent_devices) =
+				(struct facts_grant){ .at = "/dev/kvm", .object = { .fd = -1 } };
+			*array_push(&w.arena, &w.facts.lent_sockets) =
+				(struct facts_grant){ .at = "/run/x/s", .object = { .fd = -1 } };
+			*array_push(&w.arena, &w.facts.etc) = (struct facts_etc){ .name = "hosts" };
+			w.facts.etc_made = true;
+		}
+		got = world_guards_text(&w);
+		if (strncmp(got, "error ", 6) == 0 && single_rows[i].want[0] != '\0')
+			tap_ok(t, strstr(got, single_rows[i].want) != NULL, "%s: %s",
+			       single_rows[i].what, got);
+		else
+			tap_str(t, got, single_rows[i].want, single_rows[i].what);
+	}
+	world_file(&w, "usr/bin/tool", 0700);
+	rules(&w, "", "{operations: [read], paths: ['/usr/bin/**'], mode: deny}" ALL);
+	tap_int(t, world_guards(&w, &r, &err), 0, "a hidden directory");
+	tap_int(t, guards_programs(&r, &err), 0, "without a command in it");
+	*array_push(&w.arena, &r.programs) = program;
+	e = guards_programs(&r, &err);
+	tap_ok(t, e == -1 && err.code == ERR_PROFILE && err.line > 0, "with one: %s", err.msg);
+	world_close(&w);
+}
+
 int main(void)
 {
 	struct tap t = { 0 };
@@ -275,5 +338,6 @@ int main(void)
 	test_rows(&t);
 	test_links(&t);
 	test_links_below(&t);
+	test_single(&t);
 	return tap_done(&t);
 }
