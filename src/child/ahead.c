@@ -22,7 +22,7 @@ static int end_with_supervisor(struct child_ahead *a)
 static int make_namespaces(struct child_ahead *a)
 {
 	return sys_unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
-			   CLONE_NEWCGROUP | (a->host_network ? 0 : CLONE_NEWNET));
+			   (a->host_network ? 0 : CLONE_NEWNET));
 }
 
 static int raise_loopback(struct child_ahead *a)

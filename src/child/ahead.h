@@ -5,7 +5,7 @@
  * namespaces are asked for as soon as the request is allowed, by a process that shares the
  * supervisor's memory and descriptors (CLONE_VM, CLONE_FILES) and nothing else; when the plan is
  * there it clones the child into them, as a child of the supervisor (CLONE_PARENT), and ends. It is
- * never in the sandbox: the pid namespace is made by that clone.
+ * never in the sandbox: the pid and the cgroup namespace are made by that clone.
  *
  * Straight system calls as in child.h. errno, malloc and stdio are the supervisor's, which runs
  * beside it. */
@@ -43,8 +43,10 @@ struct child_ahead {
 };
 
 #define CHILD_AHEAD_GO 1U
-/* What it makes of its own, and what it adds to ->args.flags. */
-#define CHILD_AHEAD_CHILD_FLAGS (CLONE_NEWPID | CLONE_PARENT)
+/* What it adds to ->args.flags. A cgroup namespace too is made by that clone: from inside one no
+ * child can be put into a cgroup that lies outside of it (cgroup_namespaces(7)), as that of the run
+ * does. */
+#define CHILD_AHEAD_CHILD_FLAGS (CLONE_NEWPID | CLONE_NEWCGROUP | CLONE_PARENT)
 
 /* child_ahead_main() - entry point on a stack of its own, with every signal blocked; @arg is a
  * struct child_ahead. Never returns. */
