@@ -127,8 +127,8 @@ static int check_delegated(const struct run_cgroup_host *host, struct run_cgroup
 	    faccessat(c->own, "cgroup.procs", W_OK, AT_EACCESS) != 0 ||
 	    faccessat(c->own, "cgroup.subtree_control", W_OK, AT_EACCESS) != 0)
 		return no_cgroup(c, "%s", not_delegated);
-	if (!known && access(host->systemd, F_OK) == 0 && !marked(c->own, "user.delegate") &&
-	    !marked(c->own, "trusted.delegate"))
+	if (!known && (access(host->systemd, F_OK) == 0 || errno != ENOENT) &&
+	    !marked(c->own, "user.delegate") && !marked(c->own, "trusted.delegate"))
 		return no_cgroup(c, "%s", not_delegated);
 	return 0;
 }
@@ -525,9 +525,13 @@ static void move_back(struct run_cgroup *c)
 
 	if (others_there(c) || !read_text(c->own, "cgroup.subtree_control", text, sizeof(text)))
 		return;
-	while ((word = strsep(&rest, " ")) != NULL)
-		(void)snprintf(line + strlen(line), sizeof(line) - strlen(line), "-%s ", word);
-	if (cgroup_file_write(c->own, "cgroup.subtree_control", line) != 0 ||
+	while ((word = strsep(&rest, " ")) != NULL) {
+		if (word[0] != '\0')
+			(void)snprintf(line + strlen(line), sizeof(line) - strlen(line), "-%s ",
+				       word);
+	}
+	/* Nothing is, where it failed half way. */
+	if ((line[0] != '\0' && cgroup_file_write(c->own, "cgroup.subtree_control", line) != 0) ||
 	    cgroup_file_write(c->own, "cgroup.procs", "0") != 0)
 		return;
 	leaf_name(c, leaf, sizeof(leaf));
