@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # lint-readme - hold README.md against the program: its profiles load, its options, commands and
-# exit statuses exist, its result object has the keys of a real one.
+# exit statuses exist, its result object has the keys of a real one, each layer of defence its tests.
 #
-#   lint-readme.sh AGENTBOX
+#   lint-readme.sh AGENTBOX BUILD-DIRECTORY
 set -eu
 agentbox=$(realpath -- "$1")
+build=$(realpath -- "$2")
 cd -- "$(dirname -- "$0")/.."
 scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
@@ -77,6 +78,56 @@ grep -o '= 12[0-9]' src/base/exitcode.h | grep -o '12[0-9]' | sort -u >"$scratch
 grep '^| 12[0-9]' README.md | cut -d'|' -f2 | grep -o '12[0-9]' | sort -u >"$scratch/says"
 cmp -s "$scratch/has" "$scratch/says" || fault 'the table of exit statuses differs from exitcode.h'
 
-[ "$(wc -l <README.md)" -le 250 ] || fault 'more than 250 lines: what is detail belongs to the pages'
+# layers TESTS - the map of layers on standard input: a row for each, with tests, all of which exist.
+# Prints what is wrong.
+layers() {
+	awk -F'|' -v names="$1" '
+		BEGIN {
+			while ((getline name <names) > 0)
+				exists[name]
+			n = split("input trust,tool policy,HITL,sandbox,limits,network,secrets," \
+				"artifacts,lifecycle,audit", want, ",")
+		}
+		!/^\|/ || /^\|(---| layer )/ { next }
+		{
+			layer = $2
+			sub(/:.*/, "", layer)
+			gsub(/^ | $/, "", layer)
+			rows[layer]++
+			tests = split($3, part, "`")
+			for (i = 2; i <= tests; i += 2)
+				if (!(part[i] in exists))
+					print layer ": no such test: " part[i]
+			if (tests < 3)
+				print layer ": no test"
+		}
+		END {
+			for (i = 1; i <= n; i++) {
+				if (rows[want[i]] != 1)
+					print want[i] ": " rows[want[i]] + 0 " rows"
+				delete rows[want[i]]
+			}
+			for (layer in rows)
+				print layer ": no layer"
+		}'
+}
+python3 -c 'import json, sys
+print("\n".join(t["name"] for t in json.load(open(sys.argv[1]))))' \
+	"$build/meson-info/intro-tests.json" >"$scratch/tests"
+# These are left out of a build with sanitizers, and are files of the name.
+basename -a -s .sh tests/live/[0-9]*.sh >>"$scratch/tests"
+sed -n '/^## Layers of defence/,/^## Beside/p' README.md >"$scratch/layers"
+layers "$scratch/tests" <"$scratch/layers" >"$scratch/wrong"
+[ ! -s "$scratch/wrong" ] || fault "the map of layers: $(cat "$scratch/wrong")"
+# shellcheck disable=SC2016 # the quotes of a name in Markdown
+for how in 's/^| audit:.*//' 's/`14-audit`/`14-no-such-test`/' '/^| artifacts:/s/`//g' \
+	's/^| secrets:/| secrecy:/' 's/^| limits:.*/&\n&/'; do
+	sed "$how" "$scratch/layers" | layers "$scratch/tests" | grep -q . ||
+		fault "self-test: a broken map of layers is accepted: $how"
+done
+
+# But for that map, which has its rows.
+[ "$(sed '/^## Layers of defence/,/^## Beside/d' README.md | wc -l)" -le 250 ] ||
+	fault 'more than 250 lines: what is detail belongs to the pages'
 
 exit "$bad"
