@@ -227,7 +227,7 @@ YAML
 expect_rc 0 "unless it is optional" ab -- true
 
 # --- names
-for name in plain 'a b' 'a:b' 'a,b' 'a\b' 'é😀' '-x' $'a\nb' 'trailing ' '..x' "it's" 'a"b' '*' '$HOME'; do
+for name in plain 'a b' 'a:b' 'a,b' 'a\b' 'é😀' '-x' $'a\nb' 'trailing ' '..x' "it's" 'a"b' '*' '$HOME' $'\377\376x'; do
 	d=$T/names/$name
 	mkdir -p "$d/ro"
 	profile name <<YAML

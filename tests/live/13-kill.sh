@@ -22,9 +22,10 @@ places() {
 before=$(tree_of "$WS")
 mounts=$(cat /proc/self/mountinfo)
 files=$(places)
-py - "$AGENTBOX" "$STATE" "$P" "$rounds" "$PROBE" <<'PY'
+kill_at_random() { # STARTS WIDTH
+py - "$AGENTBOX" "$STATE" "$P" "$@" <<'PY'
 import os, random, signal, subprocess, sys, time
-ab, state, profile, rounds, probe = sys.argv[1:6]
+ab, state, profile, rounds, width = sys.argv[1:6]
 seed = int(os.environ.get("KILL_SEED", random.randrange(1 << 30)))
 random.seed(seed)
 print("# seed", seed)
@@ -39,8 +40,8 @@ for i in range(int(rounds)):
     p = subprocess.Popen(short if i % 5 == 4 else long, stdin=null, stdout=null, stderr=null,
                          start_new_session=True)
     pending.append((time.monotonic() + random.uniform(0, 0.020), p))
-    # Two at a time: starts and ends overlap.
-    if len(pending) == 2:
+    # Several at a time: starts and ends overlap.
+    if len(pending) == int(width) or i == int(rounds) - 1:
         for at, q in sorted(pending, key=lambda x: x[0]):
             d = at - time.monotonic()
             if d > 0:
@@ -51,7 +52,11 @@ for i in range(int(rounds)):
         pending = []
 print("# ended by:", ended)
 PY
+}
+kill_at_random "$rounds" 2
 is $? 0 "$rounds starts were killed"
+kill_at_random $((rounds / 5)) 16
+is $? 0 "and $((rounds / 5)) more, 16 at the same time"
 no_sandbox_left "no process is left"
 if [ "$LIVE_IS_PRIVATE" = 1 ]; then
 	is "$(cat /proc/[0-9]*/comm | grep -cx agentbox)" 0 "no process of agentbox is left"

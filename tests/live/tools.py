@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 # What CI installs: there, one of these that is missing is a failure and no skip.
 MUST_BE_THERE = set(
-    "bash sh sort tar make gcc clang git python3 perl sqlite3 strace gdb tmux script zsh setsid node".split()
+    "bash sh sort tar make gcc clang git python3 perl sqlite3 strace gdb tmux script zsh setsid node npm java "
+    "javac jar go cargo rustc".split()
 )
 TIMEOUT_S = 300
 
