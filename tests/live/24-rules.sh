@@ -106,6 +106,8 @@ permissions:
         - {operations: [execute], commands: ["cat *", "sh *"], mode: allow}
     child: {parent: alice, rules: [{operations: [read], paths: ["/**"], mode: allow},
       {operations: [execute], commands: ["*"], mode: allow}]}
+    grown: {rules: [{operations: [read], paths: ["/**"], mode: allow},
+      {operations: [execute], commands: ["*"], mode: allow}]}
     worker:
       rules:
         - {operations: [read], paths: ['/p/\${instance}/**'], mode: allow}
@@ -135,6 +137,17 @@ asks 120 "not what bob may not" /r/f -a alice --on-behalf-of bob
 asks 120 "nor alice for nobody declared" /w/f -a alice --on-behalf-of eve
 asks 0 "a child within its parent" /r/f -a child
 asks 120 "but no further" /p/17/n -a child
+asks 0 "where the same rules lead without a parent" /p/17/n -a grown
+each() { # AGENT: what of the four it reads in one run
+	ab -a "$1" --context input=own -- sh -c 'cat /w/f /r/f /p/17/n /p/18/n; true' 2>/dev/null | tr '\n' ' '
+}
+is "$(each child)" "w r " "a child's run has the paths of its parent (R042)"
+is "$(each grown)" "w r 17 18 " "without one it has all (control)"
+is "$(each alice)" "w r " "as the parent itself"
+expect_rc 122 "a child's command waits where its parent's does" ab -a child --context input=own -- id
+expect_rc 0 "without a parent it runs (control)" ab -a grown --context input=own -- id
+expect_rc 120 "and is denied where its parent's is" ab -a child --context input=untrusted -- sh -c true
+expect_rc 0 "without a parent it runs too (control)" ab -a grown --context input=untrusted -- sh -c true
 asks 0 "an instance in its own place" /p/17/n -a worker/17
 asks 120 "not in another's" /p/18/n -a worker/17
 asks 0 "whose it is" /p/18/n -a worker/18
