@@ -88,8 +88,11 @@ static json_t *hashes_json(const struct profile *p)
 
 	profile_hash_blocks(p, &h);
 	for (size_t i = 0; i < p->files.n; i++) {
-		json_t *file = json_object();
+		json_t *file;
 
+		if (p->files.v[i].values)
+			continue;
+		file = json_object();
 		json_put(file, "file", json_text(p->files.v[i].name));
 		json_put(file, "sha256", json_text(p->files.v[i].sha256));
 		(void)json_array_append_new(files, file);

@@ -133,10 +133,10 @@ static bool is_pattern(const char *s)
 	return strchr(s, '*') != NULL;
 }
 
-static void env_pass(struct env *e, const struct plan_request *rq, const char *pattern)
+/* @environ: what is picked from. */
+static void env_pass(struct env *e, const struct plan_request *rq, char *const *environ,
+		     const char *pattern)
 {
-	char *const *environ = rq->environ;
-
 	for (size_t i = 0; environ[i] != NULL; i++) {
 		size_t n = strcspn(environ[i], "=");
 		const char *name;
@@ -153,6 +153,32 @@ static void env_pass(struct env *e, const struct plan_request *rq, const char *p
 			continue;
 		env_put(e, name, n, environ[i] + n + 1);
 	}
+}
+
+/* What the profile's `pass` picks from: its file, then what the file lacks of the caller's. */
+static char *const *env_sources(struct arena *a, const struct plan_request *rq)
+{
+	const struct profile_sandbox *s = &rq->profile->sandbox;
+	struct env e = { .arena = a };
+	size_t from_file;
+
+	if (s->env_vars.n == 0)
+		return rq->environ;
+	for (size_t i = 0; i < s->env_vars.n; i++)
+		env_put(&e, s->env_vars.v[i].name, strlen(s->env_vars.v[i].name),
+			s->env_vars.v[i].value);
+	from_file = e.vars.n;
+	for (size_t i = 0; rq->environ[i] != NULL; i++) {
+		size_t n = strcspn(rq->environ[i], "=");
+		size_t k = 0;
+
+		while (k < from_file && strncmp(e.vars.v[k], rq->environ[i], n + 1) != 0)
+			k++;
+		if (k == from_file)
+			*array_push(a, &e.vars) = rq->environ[i];
+	}
+	*array_push(a, &e.vars) = NULL;
+	return e.vars.v;
 }
 
 static bool env_denied(const struct profile_sandbox *s, const char *var)
@@ -205,6 +231,7 @@ char *const *plan_env_build(struct arena *a, const struct plan_request *rq)
 {
 	const struct profile_sandbox *s = &rq->profile->sandbox;
 	struct env e = { .arena = a };
+	char *const *named = env_sources(a, rq);
 	size_t kept = 0;
 
 	env_put(&e, "PATH", 4, plan_env_path(a, rq->facts, rq->environ));
@@ -212,7 +239,7 @@ char *const *plan_env_build(struct arena *a, const struct plan_request *rq)
 		if (minimum[i].value != NULL)
 			env_put(&e, minimum[i].name, strlen(minimum[i].name), minimum[i].value);
 		else
-			env_pass(&e, rq, minimum[i].name);
+			env_pass(&e, rq, rq->environ, minimum[i].name);
 	}
 	/* In the places of the rows above. */
 	env_put(&e, "USER", 4, plan_user_name(&rq->ids));
@@ -220,9 +247,9 @@ char *const *plan_env_build(struct arena *a, const struct plan_request *rq)
 	for (size_t i = 0; has_foreign_root(rq) && i < ARRAY_SIZE(git_trust); i++)
 		env_put(&e, git_trust[i].name, strlen(git_trust[i].name), git_trust[i].value);
 	for (size_t i = 0; i < s->env_pass.n; i++)
-		env_pass(&e, rq, s->env_pass.v[i].name);
+		env_pass(&e, rq, named, s->env_pass.v[i].name);
 	for (size_t i = 0; i < rq->n_env_pass; i++)
-		env_pass(&e, rq, rq->env_pass[i]);
+		env_pass(&e, rq, rq->environ, rq->env_pass[i]);
 	for (size_t i = 0; i < s->env_set.n; i++)
 		env_put(&e, s->env_set.v[i].name, strlen(s->env_set.v[i].name),
 			s->env_set.v[i].value);

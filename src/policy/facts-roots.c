@@ -458,6 +458,35 @@ static int judge_way(struct arena *a, const struct facts *f, const struct profil
 	return 0;
 }
 
+/* A root hides the file. The base does not: whoever may run a command reads it there. */
+static int judge_values(struct arena *a, const struct facts_input *in, const struct facts *f,
+			const struct profile_file *file, struct err *err)
+{
+	const struct profile_pos *pos = &in->profile->sandbox.env_file_pos;
+	const char *at = file->real;
+
+	while (at[1] != '\0') {
+		struct stat st;
+
+		if (stat(at, &st) != 0)
+			return err_set(err, ERR_HOST, errno, "%s", at);
+		for (size_t i = 0; i < f->base.n; i++) {
+			const struct facts_base *b = &f->base.v[i];
+
+			if ((b->kind == FACTS_BASE_DIR || b->kind == FACTS_BASE_FILE) &&
+			    b->object.id.ino == st.st_ino &&
+			    makedev(b->object.id.dev_major, b->object.id.dev_minor) == st.st_dev)
+				return err_set_at(
+					err, ERR_PROFILE, pos->file, pos->line, pos->col,
+					"'file': '%.200s' lies in '%s' of the base, which "
+					"every program reads: move it",
+					file->real, b->at);
+		}
+		at = path_dirname(a, at);
+	}
+	return 0;
+}
+
 int facts_judge_roots(struct arena *a, const struct facts_input *in, const struct facts *f,
 		      struct err *err)
 {
@@ -466,7 +495,8 @@ int facts_judge_roots(struct arena *a, const struct facts_input *in, const struc
 	for (size_t i = 0; i < in->profile->files.n; i++) {
 		const struct profile_file *file = &in->profile->files.v[i];
 
-		if (file->way != NULL && judge_way(a, f, file, err) != 0)
+		if ((file->way != NULL && judge_way(a, f, file, err) != 0) ||
+		    (file->values && judge_values(a, in, f, file, err) != 0))
 			return -1;
 	}
 	if (f->roots.n == 0)

@@ -4,6 +4,7 @@
 #include "codec/json.h"
 #include "profile/block.h"
 #include "profile/dump.h"
+#include "profile/envfile.h"
 #include "profile/extends.h"
 
 #define LEAST                                                                                      \
@@ -142,6 +143,8 @@ int extends_parse(struct arena *a, const struct profile_source *src,
 	*read = (struct schema_read){ .c = c, .root = root };
 	p->read = read;
 	hash_files(p);
+	if (envfile_read(&c, open, p) != 0)
+		return -1;
 	*ret = p;
 	return 0;
 }

@@ -174,7 +174,10 @@ struct profile_sandbox {
 	profile_names env_pass; /* names or globs */
 	ARRAY_OF(struct profile_env) env_set;
 	profile_names env_deny;
-	bool any_command; /* key absent: whatever is there and executable */
+	const char *env_file; /* host path, or NULL */
+	struct profile_pos env_file_pos;
+	ARRAY_OF(struct profile_env) env_vars; /* what it holds */
+	bool any_command;                      /* key absent: whatever is there and executable */
 	ARRAY_OF(struct profile_program) commands;
 	struct profile_pos commands_pos;
 	profile_names devices; /* canonical paths below /dev */

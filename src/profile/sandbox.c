@@ -232,6 +232,18 @@ static int parse_set(struct schema_ctx *c, const struct schema_row *row, const s
 	return 0;
 }
 
+static int parse_env_file(struct schema_ctx *c, const struct schema_row *row,
+			  const struct yaml_pair *p, void *field)
+{
+	struct profile_sandbox *s = field;
+	const char *text;
+
+	if (block_path_text(c, row->key, p->value, &text) != 0)
+		return -1;
+	s->env_file_pos = schema_pos(c, p->value);
+	return block_host_path(c, row->key, p->value, text, &s->env_file);
+}
+
 static const struct schema_row env_rows[] = {
 	{ .key = "pass",
 	  .parse = parse_env_names,
@@ -244,6 +256,10 @@ static const struct schema_row env_rows[] = {
 	  .shape = SCHEMA_SHAPE_NAMED,
 	  .type = "text",
 	  .help = "variables with these values" },
+	{ .key = "file",
+	  .parse = parse_env_file,
+	  .type = "host path",
+	  .help = "a file of NAME=VALUE that 'pass' picks from too; hidden inside" },
 	{ .key = "deny",
 	  .parse = parse_env_names,
 	  .offset = offsetof(struct profile_sandbox, env_deny),

@@ -77,10 +77,11 @@ int schema_scalar(struct schema_ctx *c, const char *key, const struct yaml_node 
 	if (schema_scalar_raw(c, key, n, ret) != 0)
 		return -1;
 	if (strstr(n->text, "${") != NULL)
-		return schema_fail(c, n,
-				   "'%s' does not take ${...}: only path, at, workdir, values of "
-				   "env.set and paths of rules do",
-				   key);
+		return schema_fail(
+			c, n,
+			"'%s' does not take ${...}: only path, at, file, workdir, values of "
+			"env.set and paths of rules do",
+			key);
 	return 0;
 }
 

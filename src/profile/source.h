@@ -17,7 +17,8 @@ struct profile_file {
 	dev_t dev;
 	ino_t ino;
 	nlink_t nlink;
-	uid_t uid; /* its owner */
+	uid_t uid;   /* its owner */
+	bool values; /* sandbox.env.file: no text of the profile, and in none of its hashes */
 	char sha256[SHA256_HEX_SIZE];
 };
 

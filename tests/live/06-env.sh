@@ -80,6 +80,141 @@ expect_rc 0 "with status 0" ab --env AWS_SECRET_ACCESS_KEY --env NOT_THERE -- tr
 expect_rc 0 "as a plan" ab --dry-run --env AWS_SECRET_ACCESS_KEY -- true
 base_profile
 
+# --- a file of variables (R085, R086)
+FILE=$WS/.env.sandbox.local
+file_env() { # [MORE OF THE ENV BLOCK]
+	profile file <<-YAML
+		sandbox:
+		  roots: [{path: "$WS", mode: rw}, {path: "$T/bin", mode: ro}]
+		  env: {file: ws/.env.sandbox.local${1:+, $1}}
+		permissions: {agents: {a: allow}}
+	YAML
+}
+cat >"$FILE" <<'ENV'
+# A comment, and an empty line.
+
+GIVEN=one $HOME `touch ran` $(touch ran) ${FOO} 'x' \\n
+FOO=of the file
+X_PLAIN=x
+X_KEY=hush
+DENIED=d
+UNLISTED=u
+EMPTY=
+ENV
+file_env "pass: [GIVEN, FOO, BAR, EMPTY, DENIED, 'X_*'], set: {DENIED: s}, deny: [DENIED]"
+out=$(env_of)
+is "$(grep '^GIVEN=' <<<"$out")" "$(grep '^GIVEN=' "$FILE")" "file: a value is what stands there, and nothing of it is expanded"
+check_not "nor run" test -e "$WS/ran"
+like "$out" "
+FOO=of the file
+" "file: it beats the caller's"
+like "$out" "(^|
+)BAR=bar
+" "file: what it has not is the caller's"
+like "$out" "
+EMPTY=
+" "file: an empty value"
+like "$out" "
+X_PLAIN=x
+" "file: by a pattern"
+unlike "$out" 'X_KEY' "file: which takes no secret"
+unlike "$out" '(^|
+)DENIED=' "file: deny beats it"
+unlike "$out" UNLISTED "file: what pass does not name stays outside"
+file_env "pass: [X_KEY, DENIED, UNLISTED]"
+like "$(env_of | names)" "DENIED .*UNLISTED .*X_KEY " "file: each by its name (control)"
+file_env
+unlike "$(env_of | names)" "GIVEN|FOO|X_|UNLISTED" "file: without pass nothing"
+unlike "$(env_of --env GIVEN --env UNLISTED | names)" "GIVEN|UNLISTED" "file: --env is of the caller"
+cp "$FILE" "$WS/plain"
+for d in "" "protect: {except: ['.env.sandbox.local']}"; do
+	file_env
+	sed -i "s/^  env:/${d:+  $d\n}&/" "$P"
+	inside N "file: not read" read "$FILE"
+	inside N "file: not written" write "$FILE" x
+	inside N "file: not renamed" rename "$FILE" "$WS/moved"
+	inside N "file: not removed" unlink "$FILE"
+	inside N "file: not linked" link "$FILE" "$WS/linked"
+	expect_rc 120 "file: check says so" "$AGENTBOX" check -p "$P" read_file "$FILE"
+	expect_rc 120 "file: nor by a tool" "$AGENTBOX" tool --state "$STATE" -p "$P" read "$FILE"
+done
+inside Y "another is read (control)" read "$WS/plain"
+inside Y "written" write "$WS/plain" x
+inside Y "linked" link "$WS/plain" "$WS/linked"
+inside Y "renamed" rename "$WS/plain" "$WS/moved"
+inside Y "and removed" unlink "$WS/moved"
+check "the file is as it was" grep -qx UNLISTED=u "$FILE"
+expect_rc 0 "file: its digest" "$AGENTBOX" lint --hashes "$P"
+cp "$T/out" "$T/hashes"
+unlike "$(cat "$T/hashes")" "$(sha256sum <"$FILE" | cut -c1-64)" "file: is in no list"
+echo MORE=m >>"$FILE"
+expect_rc 0 "file: with another line" "$AGENTBOX" lint --hashes "$P"
+is "$(cat "$T/out")" "$(cat "$T/hashes")" "file: the profile's digest is the same"
+sed -i '/^MORE/d' "$FILE"
+mkdir -p "$WS/deep/er"
+cp "$FILE" "$WS/deep/er/vars"
+profile param <<'YAML'
+params: {workspace: {required: true}}
+sandbox:
+  roots: [{path: "${workspace}", at: /w, mode: rw}]
+  env: {file: "${workspace}/deep/er/vars", pass: [FOO]}
+permissions: {agents: {a: {rules: [{operations: [read, write], paths: ["/w/**"], mode: allow},
+  {operations: [execute], commands: ["*"], mode: allow}]}}}
+YAML
+expect_out "of the file" "file: by a parameter, with the root elsewhere" ab -w "$WS" -- printenv FOO
+for act in 'cat /w/deep/er/vars' 'mv /w/deep/er /w/deep/x' 'mv /w/deep /w/x' 'rm /w/deep/er/vars'; do
+	expect_rc 1 "file: inside, not: $act" ab -w "$WS" -- sh -c "$act"
+done
+expect_out "" "file: a neighbour (control)" ab -w "$WS" -- sh -c 'cd /w/deep/er && echo >other && mv other more && rm more'
+check "file: it is there as before" cmp "$FILE" "$WS/deep/er/vars"
+expect_rc 0 "file: without the parameter lint reads none" "$AGENTBOX" lint "$P"
+printf 'extends: [ws/deep/p.yaml]\n' >"$T/child.yaml"
+sed 's|^  env.*|  env: {file: er/vars, pass: [FOO]}|' "$P" >"$WS/deep/p.yaml"
+P=$T/child.yaml
+expect_out "of the file" "file: beside the profile that is extended" ab -w "$WS" -- printenv FOO
+rm -rf "$WS/deep"
+file_env
+sed "s/^  env:.*/  protect: {except: ['.env.sandbox.local']}/" "$P" >"$T/none.yaml"
+P=$T/none.yaml
+inside Y "with no env.file it is a file like any other (control)" read "$FILE"
+file_env
+check_not "no value is in the log" grep -rqE 'of the file|hush' "$STATE"
+refused() { # ERE DESCRIPTION
+	expect_rc 125 "file: $2" ab -- touch "$WS/ran"
+	like "$(cat "$T/err")" "$1" "file: which is said"
+	unlike "$(cat "$T/err")" hush "file: without the text"
+	check_not "file: nothing ran" test -e "$WS/ran"
+}
+cp "$FILE" "$T/whole"
+for bad in "export A=hush" " A=hush" "A = hush" "A=\"hush\"" "A='hush'" "A=hush"$'\r' "hush" "=hush" "1A=hush" "FOO=hush"; do
+	{ cat "$T/whole" && echo "$bad"; } >"$FILE"
+	refused '/[.]env[.]sandbox[.]local:10:[0-9]+: ' "a line that is no NAME=VALUE: $bad"
+done
+cp "$T/whole" "$FILE"
+chmod 666 "$FILE"
+refused 'file[.]yaml:3:15: .*can be written by others' "one that others may write"
+chmod 600 "$FILE"
+expect_rc 0 "file: one of the caller's alone (control)" ab -- true
+ln "$FILE" "$T/other-name"
+refused 'file[.]yaml:3:15: .*2 names' "one with another name"
+rm "$T/other-name"
+mv "$FILE" "$T/real"
+refused 'file[.]yaml:3:15: .*cannot be opened' "one that is not there"
+ln -s "$T/real" "$FILE"
+refused 'file[.]yaml:3:15: .*symlink' "a link"
+rm "$FILE"
+mkdir "$T/added"
+mv "$T/real" "$T/added/v"
+profile base <<YAML
+sandbox: {base: {from: host, add: ["$T/added"]}, env: {file: added/v}}
+permissions: {agents: {me: allow}}
+YAML
+refused "base[.]yaml:1:[0-9]+: .*lies in '.*/added' of the base" "one that the base shows"
+sed 's/base: [^}]*}, //' "$P" >"$T/away.yaml"
+P=$T/away.yaml
+expect_rc 0 "file: outside of it (control)" ab -- true
+base_profile
+
 # --- nor on a command line (P98)
 base_profile "env: {pass: [FOO], set: {MADE: hush-hush-$CALLER}}"
 ab_start -- "$PROBE" sleep 600 "envtok-$CALLER-$$"
