@@ -216,6 +216,17 @@ static const struct attempt relay_attempts[] = {
 
 #define ATTEMPTS_MAX 32
 
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 struct got {
 	int isolated; /* 0, or what it failed with */
 	int before[ATTEMPTS_MAX], after[ATTEMPTS_MAX];
@@ -283,6 +294,10 @@ int main(void)
 	       "the resolver is isolated (%s)", strerror(got.isolated));
 	compare(&t, "resolver", resolver_attempts, ARRAY_SIZE(resolver_attempts), &got);
 
+	/* A sanitizer's runtime asks for what the relay may not have, and goes round for ever when
+	 * it cannot even abort. */
+	if (SANITIZED)
+		return tap_done(&t);
 	if (!run_attempts(relay_attempts, ARRAY_SIZE(relay_attempts), CLONE_NEWUSER | CLONE_NEWNS,
 			  isolate_relay_here, &got) ||
 	    got.isolated != 0)
