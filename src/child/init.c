@@ -7,7 +7,6 @@
 #include "child/ctx.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
@@ -20,6 +19,7 @@
 #include "sys/tty.h"
 
 #define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig)-1))
+#define FD_BIT(fd)      (UINT64_C(1) << (fd))
 
 /* The frames of command_main() and its calls, which are small; the kernel builds the stack of
  * the new program elsewhere. */
@@ -246,24 +246,22 @@ static void take_order(const struct child_ctx *ctx, int command)
 
 static _Noreturn void watch(const struct child_ctx *ctx, int signals, int command)
 {
-	struct sys_pollfd fds[2] = {
-		{ .fd = ctx->control, .events = POLLIN },
-		{ .fd = signals, .events = POLLIN },
-	};
 	struct signalfd_siginfo info;
 	ssize_t r;
 
 	for (;;) {
-		if (sys_poll(fds, 2) < 0)
+		uint64_t fds = FD_BIT(ctx->control) | FD_BIT(signals);
+
+		if (sys_wait_readable(&fds) < 0)
 			sys_exit_group(125);
-		if (fds[1].revents != 0) {
+		if ((fds & FD_BIT(signals)) != 0) {
 			/* One reading stands for any number of children. */
 			r = sys_read(signals, &info, sizeof(info));
 			if (r < 0 && r != -EAGAIN)
 				sys_exit_group(125);
 			reap(ctx, command);
 		}
-		if (fds[0].revents != 0)
+		if ((fds & FD_BIT(ctx->control)) != 0)
 			take_order(ctx, command);
 	}
 }
@@ -277,6 +275,9 @@ int child_spawn_command(struct child_ctx *ctx)
 	signals = sys_signalfd(SIGNAL_BIT(SIGCHLD));
 	if (signals < 0)
 		return signals;
+	/* Few are open here, and sys_wait_readable() knows no higher one. */
+	if (ctx->control >= 64 || signals >= 64)
+		return -EMFILE;
 	command = ctx->plan->work.kind == PLAN_WORK_NONE ? start_command(ctx) : start_work(ctx);
 	if (command < 0)
 		return command;

@@ -184,14 +184,16 @@ int sys_execve(const char *exe, char *const *argv, char *const *envp)
 	return (int)sys_call3(SYS_execve, sys_arg(exe), sys_arg(argv), sys_arg(envp));
 }
 
-int sys_poll(struct sys_pollfd *fds, unsigned n)
+int sys_wait_readable(uint64_t *fds)
 {
+	const uint64_t asked = *fds;
 	long r;
 
 	do {
-		r = sys_call5(SYS_ppoll, sys_arg(fds), (long)n, 0, 0, 0);
+		*fds = asked;
+		r = sys_call6(SYS_pselect6, 64, sys_arg(fds), 0, 0, 0, 0);
 	} while (r == -EINTR);
-	return (int)r;
+	return r < 0 ? (int)r : 0;
 }
 
 int sys_pidfd_open(int pid, unsigned flags)

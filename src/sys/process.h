@@ -13,11 +13,6 @@ struct sys_rlimit {
 	uint64_t soft, hard;
 };
 
-struct sys_pollfd {
-	int fd;
-	short events, revents;
-};
-
 _Noreturn void sys_exit_group(int status);
 
 /* sys_set_ids() - real, effective, saved and file system ids, the group first. */
@@ -57,7 +52,11 @@ int sys_rusage_children(struct rusage *ret);
 int sys_rlimit_get(int resource, struct sys_rlimit *ret);
 int sys_rlimit_set(int resource, const struct sys_rlimit *lim);
 int sys_execve(const char *exe, char *const *argv, char *const *envp);
-int sys_poll(struct sys_pollfd *fds, unsigned n);
+/* sys_wait_readable() - until one of the descriptors that are bits of @fds, each below 64, can be
+ * read or has ended. By pselect6(2): poll(2) asks for as much RLIMIT_NOFILE as it has descriptors,
+ * and that of init can be taken away from inside.
+ * Return: 0 with those that can in *@fds. */
+int sys_wait_readable(uint64_t *fds);
 
 int sys_pidfd_open(int pid, unsigned flags);
 int sys_pidfd_send_signal(int pidfd, int sig);

@@ -44,6 +44,8 @@ expect_rc 0 "STOP to another is acted on (control)" ab --timeout 60s -- \
 expect_rc 7 "no limit, priority or processor set of init keeps it from its work" ab -- sh -c '
 	prlimit --pid 1 --nofile=0:0 --fsize=0:0 --stack=0:0 2>/dev/null; renice -n 19 -p 1 >/dev/null 2>&1
 	taskset -p 1 1 >/dev/null 2>&1; setsid sleep 300 & exit 7'
+expect_rc 7 "nor when it has more than one end to look at" ab -- sh -c '
+	prlimit --pid 1 --nofile=0:0 2>/dev/null; (setsid sleep 0.1 &); sleep 1; exit 7'
 expect_rc 1 "such a limit holds for a process of its own (control)" ab --timeout 60s -- bash -c 'prlimit --pid $$ --nofile=3:3 && : 5</dev/null'
 kill "$mine"
 

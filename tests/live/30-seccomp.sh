@@ -171,7 +171,7 @@ inside EPERM "deny: mkdirat" mode mkdirat 0755
 inside EPERM "deny: ptrace" ptrace-child
 inside Y "deny: the rest is as it was" mode openat 0644
 inside EPERM "deny: the first filter holds as well" mode openat 4644
-with '{deny: [wait4, kill, ppoll, prlimit64, setpgid, recvfrom, sendto]}'
+with '{deny: [wait4, kill, ppoll, pselect6, prlimit64, setpgid, recvfrom, sendto]}'
 expect_rc 7 "deny: what init itself calls" ab -- sh -c 'exit 7'
 expect_rc 0 "deny: in the plan" ab --dry-run -- true
 json_is "$T/out" 'o["syscalls"]["preset"] == "default" and "kill" in o["syscalls"]["deny"] and len(o["syscalls"]["sha256"]) == 64 and len(o["syscalls"]["deny_sha256"]) == 64' "preset, names and hashes"
