@@ -90,15 +90,19 @@ static void add_rule(struct arena *a, connect_list *list, unsigned layer,
 						      .verdict = (uint8_t)verdict };
 }
 
+struct hostpat connect_host_port(uint16_t port)
+{
+	return (struct hostpat){ .kind = HOSTPAT_ADDR,
+				 .addr = { .bytes = { 127, 0, 0, 1 }, .family = 4 },
+				 .bits = 32,
+				 .n_ranges = 1,
+				 .ranges = { { port, port } } };
+}
+
 static void add_host_ports(struct arena *a, connect_list *list, const struct profile_named *n)
 {
 	for (size_t i = 0; i < n->host_ports.n; i++) {
-		uint16_t port = n->host_ports.v[i].port;
-		const struct hostpat lo = { .kind = HOSTPAT_ADDR,
-					    .addr = { .bytes = { 127, 0, 0, 1 }, .family = 4 },
-					    .bits = 32,
-					    .n_ranges = 1,
-					    .ranges = { { port, port } } };
+		const struct hostpat lo = connect_host_port(n->host_ports.v[i].port);
 
 		add_rule(a, list, 0, &lo, PROFILE_ALLOW);
 	}

@@ -45,6 +45,9 @@ void connect_decide(const struct connect_rules *r, const struct host_target *t,
 bool connect_may_resolve(const struct connect_rules *r, const char *name, const uint16_t *ports,
 			 size_t n_ports);
 
+/* connect_host_port() - what names a port of network.host_ports: 127.0.0.1 and that port. */
+struct hostpat connect_host_port(uint16_t port);
+
 /* connect_build() - the rules of a sandbox with a network of names, for one agent as it asks. More
  * principals than there are layers: nothing is allowed. */
 void connect_build(struct arena *a, const struct profile *p, const struct policy_agent *agent,

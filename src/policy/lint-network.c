@@ -104,12 +104,7 @@ static bool is_reached(const struct profile_named *n, const struct hostpat *p)
 			return true;
 	}
 	for (size_t i = 0; i < n->host_ports.n; i++) {
-		uint16_t port = n->host_ports.v[i].port;
-		const struct hostpat lo = { .kind = HOSTPAT_ADDR,
-					    .addr = { .bytes = { 127, 0, 0, 1 }, .family = 4 },
-					    .bits = 32,
-					    .n_ranges = 1,
-					    .ranges = { { port, port } } };
+		const struct hostpat lo = connect_host_port(n->host_ports.v[i].port);
 
 		if (hosts_overlap(&lo, p) && ports_overlap(&lo, p))
 			return true;
