@@ -48,11 +48,11 @@ static int clone_child(struct child_ahead *a)
 	long pid;
 
 	a->args.flags |= CHILD_AHEAD_CHILD_FLAGS;
+	/* By the kernel, before the child can run: so it is known even if this process is killed.
+	 */
+	a->args.parent_tid = (uintptr_t)&a->pid;
 	pid = sys_clone_fn(&a->args, a->fn, a->arg);
-	if (pid < 0)
-		return (int)pid;
-	a->pid = (int)pid;
-	return 0;
+	return pid < 0 ? (int)pid : 0;
 }
 
 static const struct {

@@ -46,7 +46,8 @@ struct child_ahead {
 /* What it adds to ->args.flags. A cgroup namespace too is made by that clone: from inside one no
  * child can be put into a cgroup that lies outside of it (cgroup_namespaces(7)), as that of the run
  * does. */
-#define CHILD_AHEAD_CHILD_FLAGS (CLONE_NEWPID | CLONE_NEWCGROUP | CLONE_PARENT)
+#define CHILD_AHEAD_CHILD_FLAGS                                                                    \
+	(CLONE_NEWPID | CLONE_NEWCGROUP | CLONE_PARENT | CLONE_PARENT_SETTID)
 
 /* child_ahead_main() - entry point on a stack of its own, with every signal blocked; @arg is a
  * struct child_ahead. Never returns. */

@@ -49,15 +49,21 @@ struct run_namespaces *run_namespaces_begin(bool host_network)
 	return n;
 }
 
-/* ECHILD: whoever started us ignores SIGCHLD, and it is gone. */
-static void ahead_reap(struct run_namespaces *n)
+/* ECHILD: whoever started us ignores SIGCHLD, and it is gone.
+ * Return: whether it has ended. */
+static bool reap(pid_t pid)
 {
 	pid_t r;
 
 	do {
-		r = waitpid(n->pid, NULL, 0);
+		r = waitpid(pid, NULL, 0);
 	} while (r < 0 && errno == EINTR);
-	if (r == n->pid || errno == ECHILD)
+	return r == pid || errno == ECHILD;
+}
+
+static void ahead_reap(struct run_namespaces *n)
+{
+	if (reap(n->pid))
 		n->pid = 0;
 }
 
@@ -97,9 +103,9 @@ pid_t run_namespaces_clone(struct run_namespaces *n, const struct plan *plan,
 	__atomic_store_n(&a->go, CHILD_AHEAD_GO, __ATOMIC_RELEASE);
 	if (sys_futex_wake(&a->go) < 0)
 		(void)kill(n->pid, SIGKILL);
-	/* Its end is the answer, whatever ended it. */
+	/* Its end is the answer, whatever ended it; without it there is none. */
 	ahead_reap(n);
-	return a->pid > 0 ? a->pid : ahead_blame(a, err);
+	return n->pid == 0 && a->pid > 0 ? a->pid : ahead_blame(a, err);
 }
 
 void run_namespaces_close(struct run_namespaces *n)
@@ -109,6 +115,9 @@ void run_namespaces_close(struct run_namespaces *n)
 	if (n->pid > 0) {
 		(void)kill(n->pid, SIGKILL);
 		ahead_reap(n);
+		/* A child that was never handed out. */
+		if (n->pid == 0 && n->ahead.pid > 0 && kill(n->ahead.pid, SIGKILL) == 0)
+			(void)reap(n->ahead.pid);
 	}
 	/* Not from under a process that may be there. */
 	if (n->pid == 0)

@@ -87,8 +87,9 @@ struct tracer {
 	bool trace, list;
 	bool opened; /* the launched process has been executed */
 	bool child_seen;
-	bool ordered; /* the supervisor has sent the order to start */
-	bool closed;  /* the window is over */
+	bool child_unannounced; /* its maker was killed before it could tell of it */
+	bool ordered;           /* the supervisor has sent the order to start */
+	bool closed;            /* the window is over */
 	unsigned long nth, count;
 	int err;
 	unsigned timeout;
@@ -129,6 +130,8 @@ static void tracee_forget(struct tracer *t, pid_t pid)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (t->tracees[i].pid == pid) {
+			if (t->tracees[i].next == ROLE_CHILD && !t->child_seen)
+				t->child_unannounced = true;
 			t->tracees[i] = t->tracees[--t->n];
 			return;
 		}
@@ -302,6 +305,18 @@ static void on_new_process(struct tracer *t, pid_t parent, enum role next, enum 
 	}
 }
 
+/* A maker that is killed between its clone and the stop that tells of it takes the event along: its
+ * child would be held for ever. */
+static void adopt_child(struct tracer *t, struct tracee *p)
+{
+	if (!t->child_unannounced || t->child_seen || p->role != ROLE_UNKNOWN || !p->held)
+		return;
+	p->role = ROLE_CHILD;
+	p->held = false;
+	t->child_seen = true;
+	resume(t, p->pid, 0);
+}
+
 static void on_stop(struct tracer *t, pid_t pid, int status)
 {
 	struct tracee *p = tracee_find(t, pid);
@@ -320,12 +335,14 @@ static void on_stop(struct tracer *t, pid_t pid, int status)
 		resume(t, pid, 0);
 		return;
 	case PTRACE_EVENT_STOP:
-		if (p->role == ROLE_UNKNOWN)
+		if (p->role == ROLE_UNKNOWN) {
 			p->held = true;
-		else if (sig == SIGTRAP)
+			adopt_child(t, p);
+		} else if (sig == SIGTRAP) {
 			resume(t, pid, 0);
-		else if (ptrace(PTRACE_LISTEN, pid, NULL, NULL) < 0)
+		} else if (ptrace(PTRACE_LISTEN, pid, NULL, NULL) < 0) {
 			resume(t, pid, 0);
+		}
 		return;
 	default:
 		break;
@@ -365,6 +382,8 @@ static int trace_loop(struct tracer *t)
 			continue;
 		}
 		tracee_forget(t, pid);
+		for (size_t i = 0; i < t->n; i++)
+			adopt_child(t, &t->tracees[i]);
 		if (pid == t->main_pid) {
 			t->main_status = status;
 			t->main_done = true;
