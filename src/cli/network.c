@@ -121,6 +121,8 @@ static json_t *report_json(const struct relay_report *rep)
 	return o;
 }
 
+static const char skipped_reason[] = "too many at once: not recorded one by one";
+
 static int take_report(void *ctx, const struct relay_report *rep, struct err *err)
 {
 	struct network *n = ctx;
@@ -136,7 +138,8 @@ static int take_report(void *ctx, const struct relay_report *rep, struct err *er
 		rec.code = whys[rep->why].code;
 		rec.reason = whys[rep->why].reason;
 	} else {
-		rec.reason = "too many at once: not recorded one by one";
+		n->skipped += rep->count;
+		rec.reason = skipped_reason;
 	}
 	if (n->record == NULL)
 		return 0;
@@ -232,9 +235,26 @@ void network_say(const struct network *n)
 	if (n->more > 0)
 		cli_say("network: and %llu more denials, of other hosts",
 			(unsigned long long)n->more);
+	if (n->skipped > 0)
+		cli_say("network: and %llu more names or connections, too many at once to be told "
+			"one by one",
+			(unsigned long long)n->skipped);
 	if (n->relay.lost)
 		cli_say("network: the relay ended before the command did; from then on there was "
 			"no network");
+}
+
+static void denial_add(json_t *list, json_t *resource, const char *code, const char *reason,
+		       uint64_t count)
+{
+	json_t *o = json_object();
+
+	json_put(o, "layer", json_text("net"));
+	json_put(o, "resource", resource);
+	json_put(o, "code", json_text(code));
+	json_put(o, "reason", json_text(reason));
+	json_put(o, "count", json_integer((json_int_t)count));
+	(void)json_array_append_new(list, o);
 }
 
 json_t *network_denials(const struct network *n)
@@ -244,14 +264,13 @@ json_t *network_denials(const struct network *n)
 	for (size_t i = 0; i < n->n_denials; i++) {
 		const struct network_denial *d = &n->denials[i];
 		char text[HOSTPAT_TEXT_SIZE];
-		json_t *o = json_object();
 
-		json_put(o, "layer", json_text("net"));
-		json_put(o, "resource", json_text(target_text(&d->target, text)));
-		json_put(o, "code", json_text(whys[d->why].code));
-		json_put(o, "reason", json_text(whys[d->why].reason));
-		json_put(o, "count", json_integer((json_int_t)(d->count == 0 ? 1 : d->count)));
-		(void)json_array_append_new(list, o);
+		denial_add(list, json_text(target_text(&d->target, text)), whys[d->why].code,
+			   whys[d->why].reason, d->count == 0 ? 1 : d->count);
 	}
+	if (n->more > 0)
+		denial_add(list, json_null(), "more", "of other hosts", n->more);
+	if (n->skipped > 0)
+		denial_add(list, json_null(), "skipped", skipped_reason, n->skipped);
 	return list;
 }

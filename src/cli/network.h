@@ -21,7 +21,8 @@ struct network {
 	struct record *record; /* borrowed; NULL: nothing is written */
 	struct network_denial denials[NETWORK_DENIALS_MAX];
 	size_t n_denials;
-	uint64_t more; /* denials of further kinds */
+	uint64_t more;    /* denials of further kinds */
+	uint64_t skipped; /* names and connections, denied or not, that came without a record */
 };
 
 /* network_attach() - for the plan of @p. @record: where it is written, or NULL. False: the plan has
