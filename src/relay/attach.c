@@ -310,7 +310,7 @@ static int hook_after_clone(void *ctx, const struct run_child *child, struct err
 		if (p[1].revents != 0 && !r->ready)
 			break;
 	}
-	if (r->ready)
+	if (r->ready && r->fd >= 0)
 		return 0;
 	return err_set(err, ERR_HOST, 0,
 		       "the network relay ended before the sandbox was built (its namespaces or "

@@ -282,6 +282,11 @@ void dial_answer(struct relay *r)
 		struct name *name;
 		bool pool;
 
+		if (got.id == 0 && !r->resolver_ready) {
+			r->resolver_ready = true;
+			relay_ready(r);
+			continue;
+		}
 		memcpy(at.bytes, &got.id, 4);
 		name = names_find(&r->names, &at, &pool);
 		if (name == NULL || !name->asking || got.n > RELAY_ADDRS_MAX)

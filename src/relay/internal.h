@@ -135,6 +135,7 @@ struct relay {
 	const uint16_t *ports;
 	const uint16_t *inside; /* of the published ports */
 	int epoll, report, handoff, resolver, route;
+	bool resolver_ready;
 	int dialer; /* -1: nothing is published */
 	bool dialer_ready;
 	uint32_t serial;
@@ -250,5 +251,5 @@ int isolate_relay(uint32_t n_fds);
 int isolate_dialer(void);
 int isolate_resolver(void);
 
-/* resolver.c: answer questions on @fd until it ends. */
+/* resolver.c: say that it is there (id 0), and answer questions on @fd until that ends. */
 void resolver_serve(int fd);

@@ -494,9 +494,13 @@ static int landlock_resolver(int abi)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(readable); i++) {
 		int fd = sys_openat2(AT_FDCWD, readable[i], O_PATH | O_DIRECTORY, 0, 0);
 
-		if (fd < 0)
+		/* Not on this host, or not the caller's to read. */
+		if (fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES)
 			continue;
-		r = sys_landlock_allow(rules, fd, SYS_LANDLOCK_READ_FILE | SYS_LANDLOCK_READ_DIR);
+		r = fd;
+		if (fd >= 0)
+			r = sys_landlock_allow(rules, fd,
+					       SYS_LANDLOCK_READ_FILE | SYS_LANDLOCK_READ_DIR);
 		(void)sys_close(fd);
 	}
 	if (r == 0)

@@ -153,6 +153,7 @@ static void woken(int sig)
 
 void resolver_serve(int fd)
 {
+	const struct relay_addresses ready = { .id = 0 };
 	const struct sigaction act = { .sa_handler = woken };
 	struct asked asked[AT_ONCE] = { 0 };
 	sigset_t child, none;
@@ -160,7 +161,8 @@ void resolver_serve(int fd)
 	(void)sigemptyset(&none);
 	(void)sigemptyset(&child);
 	(void)sigaddset(&child, SIGCHLD);
-	if (sigprocmask(SIG_BLOCK, &child, NULL) != 0 || sigaction(SIGCHLD, &act, NULL) != 0)
+	if (sigprocmask(SIG_BLOCK, &child, NULL) != 0 || sigaction(SIGCHLD, &act, NULL) != 0 ||
+	    send(fd, &ready, sizeof(ready), MSG_NOSIGNAL) != (ssize_t)sizeof(ready))
 		return;
 	for (;;) {
 		struct asked *free = place(asked);

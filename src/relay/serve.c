@@ -163,7 +163,7 @@ void relay_ready(struct relay *r)
 {
 	const struct relay_report ready = { .kind = RELAY_REPORT_READY, .topology = r->topology };
 
-	if (r->handoff >= 0 || (r->dialer >= 0 && !r->dialer_ready))
+	if (r->handoff >= 0 || !r->resolver_ready || (r->dialer >= 0 && !r->dialer_ready))
 		return;
 	r->accepting = true;
 	publish_arm(r, true);

@@ -102,7 +102,10 @@ struct relay_report {
 
 #define RELAY_ADDRS_MAX 16
 
-/* The relay has one question open for each connection that waits. */
+/* The relay has one question open for each connection that waits. The id is the name's address in
+ * the pool; the resolver's first record has 0, and says that it has given up what it has no use
+ * for.
+ */
 struct relay_question {
 	uint32_t id;
 	char name[HOSTPAT_NAME_SIZE];

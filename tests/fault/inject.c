@@ -3,18 +3,19 @@
  *
  * inject --trace -- CMD...
  *	every system call of every process, to the log
- * inject --in ahead|child|supervisor --list -- CMD...
+ * inject --in WINDOW --list -- CMD...
  *	the numbered calls of one window
- * inject --in W --nth K --errno E -- CMD...
+ * inject --in WINDOW --nth K --errno E -- CMD...
  *	the K-th call of the window fails with E
  *
  * Windows: `supervisor` is the launched process from its execve to the first wait after the order
  * to start; `ahead` is the process that shares its memory and descriptors, from the first call to
  * the clone of the child; `child` is the first process made with CLONE_NEWPID, and what it makes,
- *from the first call to the execve of the command. What comes later is no set-up, and neither of
- *the two waits for the other there: the calls would not be the same each time. --log FILE instead
- *of stderr;
- * --timeout SECONDS.
+ * from the first call to the execve of the command. What comes later is no set-up, and neither of
+ * the two waits for the other there: the calls would not be the same each time. With a network by
+ * name there are three more: `resolver` is what the supervisor spawns, from the vfork on; `relay`
+ *is what that clones into a pid namespace; `dialer` is what it forks. Each until it says that it is
+ * ready. --log FILE instead of stderr; --timeout SECONDS.
  *
  * The call is skipped (its number becomes -1 at entry) and its result set at exit, so it had no
  * effect at all. Exit status: the command's, as a shell gives it; 96 usage or tracing failed, 97
@@ -41,6 +42,7 @@
 
 #include "base/macro.h"
 #include "child/report.h"
+#include "relay/wire.h"
 
 #define EXIT_TRACER  96
 #define EXIT_HANG    97
@@ -67,7 +69,18 @@ enum role {
 	ROLE_SUPERVISOR,
 	ROLE_AHEAD,
 	ROLE_CHILD,
+	ROLE_RESOLVER,
+	ROLE_RELAY,
+	ROLE_DIALER,
 	ROLE_OTHER,
+};
+
+static const struct {
+	const char *name;
+	enum role role;
+} windows[] = {
+	{ "supervisor", ROLE_SUPERVISOR }, { "ahead", ROLE_AHEAD }, { "child", ROLE_CHILD },
+	{ "resolver", ROLE_RESOLVER },     { "relay", ROLE_RELAY }, { "dialer", ROLE_DIALER },
 };
 
 struct tracee {
@@ -75,7 +88,7 @@ struct tracee {
 	enum role role;
 	bool held;
 	enum role next; /* of its next new process */
-	bool in_main;   /* past the dynamic loader */
+	bool in_main;   /* past the dynamic loader, or in a child that is not executed yet */
 	int inject;     /* result to set at the exit of this call */
 };
 
@@ -175,6 +188,11 @@ static void log_string(FILE *log, pid_t pid, uint64_t addr)
 	fprintf(log, "\"%s\"", buf);
 }
 
+static bool is_executed(const struct tracee *p)
+{
+	return p->role == ROLE_SUPERVISOR || p->role == ROLE_RESOLVER;
+}
+
 static void log_call(struct tracer *t, const struct tracee *p,
 		     const struct __ptrace_syscall_info *info, unsigned long k, const char *end)
 {
@@ -186,8 +204,7 @@ static void log_call(struct tracer *t, const struct tracee *p,
 		else
 			log_string(t->log, p->pid, info->entry.args[i]);
 	}
-	fprintf(t->log, ")%s%s\n", p->role == ROLE_SUPERVISOR && !p->in_main ? " [loader]" : "",
-		end);
+	fprintf(t->log, ")%s%s\n", is_executed(p) && !p->in_main ? " [loader]" : "", end);
 	fflush(t->log);
 }
 
@@ -219,10 +236,14 @@ static void note_clone(struct tracee *p, const struct __ptrace_syscall_info *inf
 	else if (info->entry.nr == SYS_clone)
 		flags = info->entry.args[0];
 	p->next = ROLE_OTHER;
-	if ((flags & CLONE_NEWPID) != 0)
+	if (p->role == ROLE_RESOLVER)
+		p->next = (flags & CLONE_NEWPID) != 0 ? ROLE_RELAY : ROLE_DIALER;
+	else if ((flags & CLONE_NEWPID) != 0)
 		p->next = ROLE_CHILD;
 	else if (p->role == ROLE_SUPERVISOR && (flags & CLONE_FILES) != 0)
 		p->next = ROLE_AHEAD;
+	else if (p->role == ROLE_SUPERVISOR && (flags & CLONE_VFORK) != 0)
+		p->next = ROLE_RESOLVER;
 }
 
 /* Whether a call of the window is its last one. The child's is not known by the event of its exec:
@@ -232,10 +253,24 @@ static bool is_last(struct tracer *t, const struct tracee *p,
 {
 	struct child_order order = { 0 };
 
-	if (p->role == ROLE_CHILD)
+	switch (p->role) {
+	case ROLE_CHILD:
 		return info->entry.nr == SYS_execve;
-	if (p->role == ROLE_AHEAD)
+	case ROLE_AHEAD:
 		return info->entry.nr == SYS_clone3;
+	case ROLE_RESOLVER:
+		return info->entry.nr == SYS_sendto;
+	case ROLE_DIALER:
+		return info->entry.nr == SYS_sendmsg;
+	case ROLE_RELAY:
+		/* Its first one says so. What is in it is not ours to see. */
+		return info->entry.nr == SYS_sendto &&
+		       info->entry.args[2] == sizeof(struct relay_report);
+	case ROLE_SUPERVISOR:
+	case ROLE_UNKNOWN:
+	case ROLE_OTHER:
+		break;
+	}
 	if (t->ordered)
 		return info->entry.nr == SYS_poll;
 	t->ordered = info->entry.nr == SYS_sendto && info->entry.args[2] == sizeof(order) &&
@@ -247,7 +282,7 @@ static bool is_last(struct tracer *t, const struct tracee *p,
 static void on_entry(struct tracer *t, struct tracee *p, const struct __ptrace_syscall_info *info)
 {
 	note_clone(p, info);
-	if (p->role == ROLE_SUPERVISOR && t->opened && !p->in_main)
+	if (is_executed(p) && t->opened && !p->in_main)
 		p->in_main = !in_loader(p->pid, info->instruction_pointer);
 	if (t->trace)
 		log_call(t, p, info, (unsigned long)p->pid, "");
@@ -297,7 +332,7 @@ static void on_new_process(struct tracer *t, pid_t parent, enum role next, enum 
 		c->role = ROLE_CHILD;
 		t->child_seen = true;
 	} else {
-		c->role = next == ROLE_AHEAD ? ROLE_AHEAD : ROLE_OTHER;
+		c->role = next == ROLE_CHILD ? ROLE_OTHER : next;
 	}
 	if (c->held) {
 		c->held = false;
@@ -332,6 +367,7 @@ static void on_stop(struct tracer *t, pid_t pid, int status)
 		return;
 	case PTRACE_EVENT_EXEC:
 		t->opened = true;
+		p->in_main = false;
 		resume(t, pid, 0);
 		return;
 	case PTRACE_EVENT_STOP:
@@ -435,9 +471,10 @@ static int errno_from_name(const char *name)
 
 static enum role window_from_name(const char *name)
 {
-	if (strcmp(name, "ahead") == 0)
-		return ROLE_AHEAD;
-	return strcmp(name, "child") == 0 ? ROLE_CHILD : ROLE_SUPERVISOR;
+	for (size_t i = 0; i < ARRAY_SIZE(windows); i++)
+		if (strcmp(windows[i].name, name) == 0)
+			return windows[i].role;
+	return ROLE_UNKNOWN;
 }
 
 /* Return: index of the command, or 0 when the arguments make no sense. */
@@ -470,7 +507,8 @@ static int options_parse(struct tracer *t, int argc, char **argv)
 			return 0;
 		i++;
 	}
-	if (i + 1 >= argc || t->log == NULL || (t->nth != 0) != (t->err != 0))
+	if (i + 1 >= argc || t->log == NULL || (t->nth != 0) != (t->err != 0) ||
+	    (!t->trace && t->window == ROLE_UNKNOWN))
 		return 0;
 	return i + 1;
 }
@@ -487,7 +525,7 @@ int main(int argc, char **argv)
 	t->timeout = 60;
 	cmd = options_parse(t, argc, argv);
 	if (cmd == 0) {
-		fputs("usage: inject --trace | --in ahead|child|supervisor --list | --in W --nth K "
+		fputs("usage: inject --trace | --in WINDOW --list | --in WINDOW --nth K "
 		      "--errno E [--log FILE] [--timeout S] -- CMD...\n",
 		      stderr);
 		return EXIT_TRACER;
