@@ -42,26 +42,27 @@ void connect_decide(const struct connect_rules *r, const struct host_target *t,
 	}
 }
 
-bool connect_may_resolve(const struct connect_rules *r, const char *name, const uint16_t *ports,
-			 size_t n_ports)
+void connect_decide_name(const struct connect_rules *r, const char *name, const uint16_t *ports,
+			 size_t n_ports, struct connect_answer *ret)
 {
 	struct host_target t = { 0 };
 	bool named = false;
 
+	*ret = (struct connect_answer){ .verdict = PROFILE_DENY };
 	(void)memccpy(t.name, name, '\0', sizeof(t.name) - 1);
 	/* Most names that are asked for are in no list at all. */
 	for (size_t i = 0; i < r->n && r->rules[i].layer == 0 && !named; i++)
 		named = r->rules[i].verdict == PROFILE_ALLOW &&
 			hostpat_match_host(&r->rules[i].host, &t);
-	for (size_t i = 0; named && i < n_ports; i++) {
+	for (size_t i = 0; named && i < n_ports && ret->verdict != PROFILE_ALLOW; i++) {
 		struct connect_answer answer;
 
 		t.port = ports[i];
 		connect_decide(r, &t, &answer);
-		if (answer.verdict == PROFILE_ALLOW)
-			return true;
+		if (answer.verdict > ret->verdict ||
+		    (answer.verdict == ret->verdict && answer.layer > ret->layer))
+			*ret = answer;
 	}
-	return false;
 }
 
 typedef ARRAY_OF(struct connect_rule) connect_list;

@@ -41,9 +41,10 @@ struct connect_answer {
 void connect_decide(const struct connect_rules *r, const struct host_target *t,
 		    struct connect_answer *ret);
 
-/* connect_may_resolve() - some port of @name may be connected to. @ports: those that exist. */
-bool connect_may_resolve(const struct connect_rules *r, const char *name, const uint16_t *ports,
-			 size_t n_ports);
+/* connect_decide_name() - the best answer that any port of @name has; of two denials that of the
+ * later layer, for the sandbox has the name then. @ports: those that exist. */
+void connect_decide_name(const struct connect_rules *r, const char *name, const uint16_t *ports,
+			 size_t n_ports, struct connect_answer *ret);
 
 /* connect_host_port() - what names a port of network.host_ports: 127.0.0.1 and that port. */
 struct hostpat connect_host_port(uint16_t port);

@@ -221,10 +221,9 @@ static void target_of(const struct relay *r, int fd, struct conn *c, enum relay_
 		*ret = RELAY_WHY_ALLOWED;
 }
 
-static enum relay_why judge(const struct relay *r, struct conn *c)
+enum relay_why conn_why(const struct connect_answer *a)
 {
-	connect_decide(&r->rules, &c->target, &c->answer);
-	switch (c->answer.verdict) {
+	switch (a->verdict) {
 	case PROFILE_ALLOW:
 		return RELAY_WHY_ALLOWED;
 	case PROFILE_INTERRUPT:
@@ -232,7 +231,7 @@ static enum relay_why judge(const struct relay *r, struct conn *c)
 	case PROFILE_DENY:
 		break;
 	}
-	return c->answer.layer == 0 ? RELAY_WHY_NOT_LISTED : RELAY_WHY_AGENT;
+	return a->layer == 0 ? RELAY_WHY_NOT_LISTED : RELAY_WHY_AGENT;
 }
 
 static void conn_begin(struct relay *r, uint32_t i)
@@ -241,8 +240,10 @@ static void conn_begin(struct relay *r, uint32_t i)
 	enum relay_why why;
 
 	target_of(r, c->fd[SIDE_CLIENT], c, &why);
-	if (why == RELAY_WHY_ALLOWED)
-		why = judge(r, c);
+	if (why == RELAY_WHY_ALLOWED) {
+		connect_decide(&r->rules, &c->target, &c->answer);
+		why = conn_why(&c->answer);
+	}
 	if (why != RELAY_WHY_ALLOWED) {
 		conn_refuse(r, i, why);
 		return;

@@ -70,6 +70,8 @@ static bool addr_listed(const struct relay *r, const struct host_addr *a)
 static enum relay_why addr_denied(const struct relay *r, const struct conn *c,
 				  const struct host_addr *a, const struct host_addr *plain)
 {
+	struct connect_answer answer = { 0 };
+
 	for (size_t i = 0; i < r->rules.n; i++) {
 		const struct connect_rule *rule = &r->rules.rules[i];
 		const struct hostpat *p = &rule->host;
@@ -79,7 +81,9 @@ static enum relay_why addr_denied(const struct relay *r, const struct conn *c,
 		    (!host_addr_in(a, &p->addr, p->bits) &&
 		     !host_addr_in(plain, &p->addr, p->bits)))
 			continue;
-		return rule->layer == 0 ? RELAY_WHY_NOT_LISTED : RELAY_WHY_AGENT;
+		answer.verdict = rule->verdict;
+		answer.layer = rule->layer;
+		return conn_why(&answer);
 	}
 	return RELAY_WHY_NONE;
 }

@@ -210,6 +210,8 @@ void responder_conn(struct relay *r, uint32_t i);
 void responder_tick(struct relay *r);
 
 /* conn.c */
+/* conn_why() - an answer of the rules, as it is reported. */
+enum relay_why conn_why(const struct connect_answer *a);
 /* conn_accept() - @inside: 0 for connections of programs, else the port inside to which what comes
  * from outside goes. */
 void conn_accept(struct relay *r, int listener, uint16_t inside);

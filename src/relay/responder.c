@@ -27,12 +27,15 @@ static void report_name(struct relay *r, const struct dns_question *q, enum rela
 static enum dns_answer answer_name(struct relay *r, const struct dns_question *q,
 				   struct host_addr *addr)
 {
+	struct connect_answer may;
+
 	if (q->name[0] == '\0') {
 		report_name(r, q, RELAY_WHY_NO_NAME);
 		return DNS_ABSENT;
 	}
-	if (!connect_may_resolve(&r->rules, q->name, r->ports, r->config->n_ports)) {
-		report_name(r, q, RELAY_WHY_NOT_LISTED);
+	connect_decide_name(&r->rules, q->name, r->ports, r->config->n_ports, &may);
+	if (may.verdict != PROFILE_ALLOW) {
+		report_name(r, q, conn_why(&may));
 		return DNS_ABSENT;
 	}
 	if (q->type != DNS_TYPE_A && q->type != DNS_TYPE_ANY)

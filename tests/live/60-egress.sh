@@ -66,9 +66,17 @@ egress_profile '["web.example.test", "evil.test", "git.example.test"]'
 sed -i "s|me: allow|me: {rules: [{operations: [execute], commands: ['*'], mode: allow}, {operations: [read], paths: [/ca.pem], mode: allow}, {operations: [connect], hosts: ['git.example.test'], mode: interrupt}, {operations: [connect], hosts: ['web.example.test:80', '*.example.test'], mode: allow}]}|" "$P"
 like "$(curl_in http://web.example.test/rule 2>&1)" 'path=/rule' "the agent's rules: what both allow"
 expect_rc 6 "the agent's rules: a host that they do not name" curl_in http://evil.test/rule
+like "$(cat "$T/err")" "denied evil.test \(1×\): denied by the agent's rules" "is told apart"
 expect_rc 6 "the agent's rules: one that a person would have to approve" curl_in http://git.example.test/
-like "$(cat "$T/err")" "denied git.example.test \(1×\)" "and is said so"
+like "$(cat "$T/err")" "denied git.example.test \(1×\): denied for now: a person must approve it" "and is said so"
 expect_rc 6 "the agent's rules: a host that the sandbox does not list" curl_in http://a.wild.example.test/
+like "$(cat "$T/err")" "denied a.wild.example.test \(1×\)$" "is told apart from both"
+for name in evil.test:acl_deny git.example.test:interrupt a.wild.example.test:not_listed; do
+	ab --json -- curl -sS "http://${name%:*}/" >"$T/json" 2>/dev/null
+	json_is "$T/json" "[(d['resource'], d['code']) for d in o['denials']] == [('${name%:*}', '${name#*:}')]" "the result says ${name#*:}"
+	json_is "$T/json" "o['output'].strip() == 'curl: (6) Could not resolve host: ${name%:*}'" "and inside there is no such name"
+	like "$(grep '"event":"name"' "$STATE/audit.jsonl" | tail -n 1)" '"code":"'"${name#*:}"'".*"host":"'"${name%:*}"'"' "as the record says ${name#*:}"
+done
 egress_profile '[]'
 expect_rc 6 "an empty list is no network" curl_in http://web.example.test/
 

@@ -78,18 +78,29 @@ static void test_names(struct tap *t, const struct world *w)
 {
 	static const struct {
 		const char *agent, *name;
-		bool may;
+		enum profile_verdict verdict;
+		unsigned layer;
 	} names[] = {
-		{ "all", "example.org", true },       { "all", "x.example.net", true },
-		{ "all", "bad.example.net", false },  { "all", "example.net", false },
-		{ "all", "evil.test", false },        { "none", "example.org", false },
-		{ "asks", "example.org", false },     { "all", "ssh.example.org", true },
-		{ "all", "evil.example.org", false },
+		{ "all", "example.org", PROFILE_ALLOW, 0 },
+		{ "all", "x.example.net", PROFILE_ALLOW, 0 },
+		{ "all", "bad.example.net", PROFILE_DENY, 0 },
+		{ "all", "example.net", PROFILE_DENY, 0 },
+		{ "all", "evil.test", PROFILE_DENY, 0 },
+		{ "all", "ssh.example.org", PROFILE_ALLOW, 0 },
+		{ "all", "evil.example.org", PROFILE_DENY, 0 },
+		{ "none", "example.org", PROFILE_DENY, 1 },
+		{ "none", "evil.test", PROFILE_DENY, 0 },
+		{ "some", "a.example.net", PROFILE_DENY, 1 },
+		{ "some", "b.example.net", PROFILE_ALLOW, 0 },
+		{ "some", "evil.test", PROFILE_DENY, 0 },
+		{ "asks", "example.org", PROFILE_INTERRUPT, 1 },
+		{ "asks", "bad.example.net", PROFILE_DENY, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct arena a = { 0 };
 		struct connect_rules rules;
+		struct connect_answer got;
 		const uint16_t *ports;
 		bool any;
 		size_t n;
@@ -99,9 +110,10 @@ static void test_names(struct tap *t, const struct world *w)
 			      &rules);
 		n = connect_ports(&a, &w->profile->sandbox.named, &ports, &any);
 		tap_ok(t, n == 6 && !any && ports[0] == 22 && ports[5] == 8002, "%zu ports", n);
-		tap_ok(t, connect_may_resolve(&rules, names[i].name, ports, n) == names[i].may,
-		       "%s: %s is %sa name", names[i].agent, names[i].name,
-		       names[i].may ? "" : "no ");
+		connect_decide_name(&rules, names[i].name, ports, n, &got);
+		tap_ok(t, got.verdict == names[i].verdict && got.layer == names[i].layer,
+		       "the name %s %s: %d by layer %u", names[i].agent, names[i].name, got.verdict,
+		       got.layer);
 		arena_free(&a);
 	}
 }
