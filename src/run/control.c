@@ -49,6 +49,24 @@ int control_recv(int fd, struct child_report *ret)
 	return control_check(n, ret);
 }
 
+/* The one descriptor of a message, or -1. There is room for a second one, by the alignment. */
+static int take_one(const struct msghdr *msg)
+{
+	const struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+	int fds[2] = { -1, -1 };
+	size_t len;
+
+	if (c == NULL || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return -1;
+	len = c->cmsg_len - CMSG_LEN(0);
+	memcpy(fds, CMSG_DATA(c), len < sizeof(fds) ? len : sizeof(fds));
+	if (fds[1] < 0)
+		return fds[0];
+	fd_close(&fds[0]);
+	fd_close(&fds[1]);
+	return -1;
+}
+
 int control_recv_terminal(int fd, struct child_report *ret, int *ret_fd)
 {
 	struct iovec iov = { .iov_base = ret, .iov_len = sizeof(*ret) };
@@ -57,7 +75,6 @@ int control_recv_terminal(int fd, struct child_report *ret, int *ret_fd)
 			      .msg_iovlen = 1,
 			      .msg_control = room,
 			      .msg_controllen = sizeof(room) };
-	const struct cmsghdr *c;
 	FD_AUTO got = -1;
 	ssize_t n;
 	int r;
@@ -70,10 +87,7 @@ int control_recv_terminal(int fd, struct child_report *ret, int *ret_fd)
 	r = control_check(n, ret);
 	if (n < 0)
 		return r;
-	c = CMSG_FIRSTHDR(&msg);
-	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&got, CMSG_DATA(c), sizeof(got));
+	got = take_one(&msg);
 	if (r != 1)
 		return r;
 	if ((ret->kind == CHILD_REPORT_TERMINAL) != (got >= 0) || (msg.msg_flags & MSG_CTRUNC) != 0)
