@@ -73,6 +73,7 @@ struct half {
 	size_t off, len;
 	bool eof;  /* nothing more will be read */
 	bool shut; /* and the other side was told */
+	bool bulk; /* much came at the last read */
 	uint64_t bytes;
 };
 
@@ -167,6 +168,7 @@ struct relay {
 	struct dns_conn dns[DNS_CONNS];
 	struct names names;
 	uint8_t *chunk; /* owned; RELAY_CHUNK */
+	int pipe[2];    /* of RELAY_CHUNK, empty between two reads; -1: all goes by the chunk */
 
 	struct relay_bucket buckets[RELAY_BUCKETS];
 	uint32_t skipped;

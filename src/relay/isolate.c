@@ -2,7 +2,8 @@
 /* isolate - what the two processes give up before they read a byte of anybody's.
  *
  * The relay reads what hostile code sends. It needs sockets that are there, new ones of the two
- * internet families, and nothing else: no file, no process, no Unix socket. The resolver reads
+ * internet families, one pipe that is there, and nothing else: no file, no process, no Unix socket.
+ * Of what it holds splice(2) and read(2) reach that pipe and the sockets alone. The resolver reads
  * answers of name servers through the C library, which opens files and loads modules: it may
  * read the system's, and write and execute nothing. The dialer is in the sandbox's own network and
  * user namespace, and reads what the relay sends it: new sockets, and what goes with them. */
@@ -40,14 +41,15 @@
 
 /* The most frequent first: they are compared one by one. */
 static const uint32_t relay_calls[] = {
-	SYS_recvfrom,    SYS_sendto,
+	SYS_splice,      SYS_recvfrom,  SYS_sendto,
 #ifdef SYS_epoll_wait
 	SYS_epoll_wait,
 #endif
-	SYS_epoll_pwait, SYS_epoll_ctl, SYS_accept4,         SYS_getsockname,  SYS_setsockopt,
-	SYS_getsockopt,  SYS_shutdown,  SYS_close,           SYS_connect,      SYS_recvmsg,
-	SYS_getpeername, SYS_sendmsg,   SYS_clock_gettime,   SYS_brk,          SYS_munmap,
-	SYS_mremap,      SYS_madvise,   SYS_restart_syscall, SYS_rt_sigreturn, SYS_exit_group,
+	SYS_epoll_pwait, SYS_epoll_ctl, SYS_accept4, SYS_getsockname,     SYS_setsockopt,
+	SYS_getsockopt,  SYS_shutdown,  SYS_close,   SYS_connect,         SYS_recvmsg,
+	SYS_getpeername, SYS_sendmsg,   SYS_read,    SYS_clock_gettime,   SYS_brk,
+	SYS_munmap,      SYS_mremap,    SYS_madvise, SYS_restart_syscall, SYS_rt_sigreturn,
+	SYS_exit_group,
 };
 
 static const uint32_t dialer_calls[] = {

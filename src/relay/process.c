@@ -10,6 +10,7 @@
 #include "relay/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/netlink.h>
 #include <sched.h>
@@ -23,6 +24,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/exitcode.h"
 #include "base/fd.h"
@@ -91,6 +93,18 @@ struct start {
 	int dialer;       /* the relay's end of the pair with it, or -1 */
 };
 
+/* Where this user has too much in pipes for one more of this size, bytes are copied. */
+static void pipe_make(int pipe[2])
+{
+	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+		pipe[0] = -1;
+		pipe[1] = -1;
+	} else if (fcntl(pipe[1], F_SETPIPE_SZ, (int)RELAY_CHUNK) < (int)RELAY_CHUNK) {
+		fd_close(&pipe[0]);
+		fd_close(&pipe[1]);
+	}
+}
+
 static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 {
 	const struct relay_config *c = s->config;
@@ -121,6 +135,7 @@ static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 	r->again = heap_alloc((size_t)max_conns * 2, sizeof(*r->again));
 	r->dead = heap_alloc(max_conns, sizeof(*r->dead));
 	r->chunk = heap_alloc(RELAY_CHUNK, 1);
+	pipe_make(r->pipe);
 	for (uint32_t i = 0; i < DNS_CONNS; i++)
 		r->dns[i].fd = -1;
 	/* Its place among the names is one that no rule allows. */
@@ -146,6 +161,8 @@ static void relay_process(void *arg)
 
 	(void)sys_close(s->ours);
 	(void)sys_close(RELAY_FD_CONFIG);
+	/* splice(2) has no MSG_NOSIGNAL. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	if (r == NULL || isolate_relay(fds) != 0)
 		sys_exit_group(EXITCODE_FAILED);
 	relay_serve(r);

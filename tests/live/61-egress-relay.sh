@@ -31,7 +31,8 @@ connections() { # NAME MIB
 	[ "$1" = loopback ] || expect_out bounded "$1: a server that does not read holds the client up" act slow_server
 	[ "$1" = loopback ] || like "$(tail -n 4 "$STATE/audit.jsonl" | grep '"event":"connection"')" '"port":7006' \
 		"$1: cut off at the end, it has its record"
-	[ "$1" = loopback ] || expect_out 67108864 "$1: a client that waits loses nothing" act slow_client
+	[ "$1" = loopback ] || expect_out "67108864 True" "$1: a client that waits loses nothing" act slow_client
+	expect_out "16777216 True" "$1: clients that go in the middle leave nothing to the next" act cut_short
 	[ "$1" = loopback ] || expect_out "0 []" "$1: 500 connections at once" act many 500
 	expect_out "refused soon" "$1: UDP is refused at once, 20 times" act udp 20
 	expect_out ok "$1: lo is there as ever" act own_server

@@ -16,9 +16,12 @@ def dial(port, host=HOST):
     return s
 
 
-def read_all(s):
+def read_all(s, pauses=0):
     n, h = 0, hashlib.sha256()
     while True:
+        if pauses > 0:
+            pauses -= 1
+            time.sleep(0.02)
         d = s.recv(1 << 20)
         if not d:
             return n, h.hexdigest()
@@ -63,15 +66,27 @@ def client_reset():
     print("sent")
 
 
-def bulk(mib):
+def bulk(mib, pauses=0):
     s = dial(7005)
     s.sendall(mib.encode() + b"\n")
-    n, digest = read_all(s)
+    n, digest = read_all(s, pauses)
     want = hashlib.sha256()
     block = bytes(range(256)) * 4096
     for _ in range(int(mib)):
         want.update(block)
     print(n, digest == want.hexdigest())
+
+
+def cut_short():
+    """The client goes away in the middle of much, time and again; the next connection is whole."""
+    for part in range(8):
+        s = dial(7005)
+        s.sendall(b"64\n")
+        for _ in range(part):
+            s.recv(1 << 20)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.close()
+    bulk("16")
 
 
 def slow_server():
@@ -87,10 +102,8 @@ def slow_server():
 
 
 def slow_client():
-    s = dial(7005)
-    s.sendall(b"64\n")
-    time.sleep(2)
-    print(read_all(s)[0])
+    """It waits before each of its first reads."""
+    bulk("64", pauses=100)
 
 
 def many(count):

@@ -161,6 +161,27 @@ static int try_vsock(void)
 	return done_with(socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
+/* Where it is allowed, the descriptors are what is wrong. */
+static int try_splice(void)
+{
+	return err_of(splice(-1, NULL, -1, NULL, 1, 0));
+}
+
+static int try_vmsplice(void)
+{
+	return err_of(vmsplice(-1, NULL, 0, 0));
+}
+
+static int try_pipe(void)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) != 0)
+		return errno;
+	(void)close(fds[0]);
+	return done_with(fds[1]);
+}
+
 static int try_lookup(void)
 {
 	struct addrinfo *list = NULL;
@@ -207,6 +228,9 @@ static const struct attempt relay_attempts[] = {
 	{ "a stream of another protocol", try_tcp_other, { EPROTONOSUPPORT }, EAFNOSUPPORT },
 	{ "a Unix socket", try_unix, { 0 }, EAFNOSUPPORT },
 	{ "netlink", try_netlink, { 0 }, EAFNOSUPPORT },
+	{ "bytes from socket to socket", try_splice, { EBADF }, EBADF },
+	{ "pages of its own into a pipe", try_vmsplice, { EBADF }, EPERM },
+	{ "a pipe", try_pipe, { 0 }, EPERM },
 	{ "a file", try_open, { 0 }, EPERM },
 	{ "a signal", try_kill, { 0 }, EPERM },
 	{ "a process", try_fork, { 0 }, EPERM },
