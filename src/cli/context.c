@@ -400,9 +400,16 @@ int cli_context_judge(const struct cli_context *c, struct err *err)
 	return facts_judge_roots(c->arena, &c->input, &c->facts, err);
 }
 
+int cli_context_furnish(struct cli_context *c, struct err *err)
+{
+	return facts_furnish(c->arena, &c->input, &c->facts, err);
+}
+
 int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err)
 {
-	return cli_context_gather(c, all_roots, err) != 0 ? -1 : cli_context_judge(c, err);
+	if (cli_context_gather(c, all_roots, err) != 0 || cli_context_furnish(c, err) != 0)
+		return -1;
+	return cli_context_judge(c, err);
 }
 
 void cli_context_close(struct cli_context *c)

@@ -60,12 +60,16 @@ MUST_CHECK int cli_context_parse(struct cli_context *c, const char *text, struct
 /* cli_label_add() - KEY=VALUE of --context, whose key the profile declares, as one more label. */
 MUST_CHECK int cli_label_add(struct cli_context *c, const char *text, struct profile_label *labels,
 			     size_t *n, struct err *err);
-/* cli_context_gather() - the host, and the view of what @all_roots or the agent's rights grant. */
+/* cli_context_gather() - what of the host decisions depend on (facts_gather()), and the view of
+ * what
+ * @all_roots or the agent's rights grant. */
 MUST_CHECK int cli_context_gather(struct cli_context *c, bool all_roots, struct err *err);
+/* cli_context_furnish() - the rest of the host (facts_furnish()), once. */
+MUST_CHECK int cli_context_furnish(struct cli_context *c, struct err *err);
 /* cli_context_view() - the view alone, of what was gathered, for another agent. */
 void cli_context_view(struct cli_context *c, bool all_roots);
 /* cli_context_judge() - whether the roots that were gathered may be granted. */
 MUST_CHECK int cli_context_judge(const struct cli_context *c, struct err *err);
-/* cli_context_facts() - gather and judge. */
+/* cli_context_facts() - gather, furnish and judge. */
 MUST_CHECK int cli_context_facts(struct cli_context *c, bool all_roots, struct err *err);
 void cli_context_close(struct cli_context *c);

@@ -274,6 +274,8 @@ int prepare_plan(struct arena *a, const struct prepare_input *in, struct prepare
 
 	if (!late)
 		begin_namespaces(p, in, &rq);
+	if (p->bare && cli_context_furnish(c, err) != 0)
+		return -1;
 	if (whole)
 		p->shown = (struct prepare_shown){ &c->facts, c->access };
 	rq.facts = p->shown.facts;
@@ -369,6 +371,7 @@ int prepare_request(struct arena *a, const struct prepare_input *in, struct prep
 		c->profile = list_self(a, c->profile, in->self_at);
 	if (cli_context_gather(c, false, err) != 0)
 		return cli_rc(err);
+	p->bare = true;
 	ri = resolve_input_of(p, in, a);
 	if (resolve_command(a, &ri, &p->resolved, &outside) != 0 && outside.code != ERR_OUTSIDE) {
 		*err = outside;

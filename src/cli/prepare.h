@@ -41,6 +41,7 @@ struct prepared {
 	struct record record;
 	bool began;   /* record has a request id */
 	bool decided; /* decision is set */
+	bool bare;    /* the facts are not furnished yet: prepare_plan() does it */
 	struct decision decision;
 	struct resolved resolved;
 	struct prepare_shown shown;

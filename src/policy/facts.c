@@ -282,18 +282,22 @@ int facts_gather(struct arena *a, const struct facts_input *in, struct facts *re
 	for (size_t i = 0; i < FACTS_DEVICES; i++)
 		ret->devices[i].object.fd = -1;
 	ret->self.fd = -1;
-	if (facts_base_gather(a, in, ret, err) != 0 || gather_devices(ret, err) != 0 ||
-	    gather_proc(a, ret, err) != 0 || gather_landlock(ret, err) != 0)
+	if (facts_base_gather(a, in, ret, err) != 0 || gather_landlock(ret, err) != 0)
 		return -1;
 	r = facts_object_open(a, AT_FDCWD, "/proc/self/exe", true, &ret->self);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "the running binary");
 	if (facts_grants_gather(a, in, ret, err) != 0)
 		return -1;
-	if (facts_roots_gather(a, in, ret, err) != 0 || facts_base_check(a, in, ret, err) != 0)
+	return facts_roots_gather(a, in, ret, err) != 0 ? -1 : facts_base_check(a, in, ret, err);
+}
+
+int facts_furnish(struct arena *a, const struct facts_input *in, struct facts *f, struct err *err)
+{
+	if (gather_devices(f, err) != 0 || gather_proc(a, f, err) != 0)
 		return -1;
 	/* Whose files the command could read depends on the roots. */
-	return facts_etc_gather(a, in, ret, err);
+	return facts_etc_gather(a, in, f, err);
 }
 
 int facts_outer_proc(struct arena *a, struct facts *f, struct err *err)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* facts - what the host looks like, gathered by this file and no other.
  *
- * First pass, facts_gather(): the caller, the base, the roots, the kernel's files. From it and
- * the agent's rights comes the view (view.h). Second pass, facts_resolve(): what the rules and
- * the request need to know in that view: the executable, the working directory, the traps at the
- * top of each root, the control plane's files. After that the decision and the plan never look.
+ * First pass, facts_gather(): the caller, the base, the roots; facts_furnish(): the kernel's files
+ * and /etc. From the first and the agent's rights comes the view (view.h). Second pass,
+ * facts_resolve(): what the rules and the request need to know in that view: the executable, the
+ * working directory, the traps at the top of each root, the control plane's files. After that the
+ * decision and the plan never look.
  *
  * Sources are held by an O_PATH descriptor from here on. Text lives in the arena, descriptors
  * are owned by struct facts: facts_close(). */
@@ -134,6 +135,12 @@ MUST_CHECK int facts_home(struct arena *a, const char *user, const char **ret, s
  * for roots that are absent or reached through a link below a writable root. */
 MUST_CHECK int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
 			    struct err *err);
+
+/* facts_furnish() - devices, proc_ro, etc and etc_masked: once, after facts_gather(). No decision
+ * depends on them, only the plan and what explains it, so that a run gathers them after it has
+ * decided. */
+MUST_CHECK int facts_furnish(struct arena *a, const struct facts_input *in, struct facts *f,
+			     struct err *err);
 
 /* facts_judge_roots() - ERR_PROFILE with the root's position for one that may not be granted to
  * anybody, or that a mount makes so. Changes no fact, so it can wait until the child is building

@@ -22,7 +22,8 @@ static int gather(struct world *w, const char *sandbox, struct err *err)
 		.caller = { .uid = getuid(), .gid = getgid(), .home = world_path(w, "home/me") }
 	};
 	*err = (struct err){ 0 };
-	return facts_gather(&w->arena, &in, &w->facts, err) != 0
+	return facts_gather(&w->arena, &in, &w->facts, err) != 0 ||
+			       facts_furnish(&w->arena, &in, &w->facts, err) != 0
 		       ? -1
 		       : facts_judge_roots(&w->arena, &in, &w->facts, err);
 }

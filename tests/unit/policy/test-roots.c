@@ -29,6 +29,8 @@ static int gather(struct world *w, const char *roots, struct err *err)
 	*err = (struct err){ 0 };
 	r = facts_gather(&w->arena, &in, &w->facts, err);
 	if (r == 0)
+		r = facts_furnish(&w->arena, &in, &w->facts, err);
+	if (r == 0)
 		r = facts_judge_roots(&w->arena, &in, &w->facts, err);
 	return r;
 }
