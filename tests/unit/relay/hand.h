@@ -29,6 +29,7 @@ static inline struct relay *hand_relay(const struct relay_config *c, uint32_t co
 	r->report = -1;
 	r->handoff = -1;
 	r->resolver = -1;
+	r->resolver_ready = true; /* there is none to wait for */
 	r->route = -1;
 	r->dialer = -1;
 	r->dns_udp = -1;

@@ -29,6 +29,14 @@ static pid_t start(bool no_process, int *ret_fd)
 	return pid;
 }
 
+/* Its first answer is to no question. */
+static bool is_ready(int fd)
+{
+	struct relay_addresses a;
+
+	return recv(fd, &a, sizeof(a), 0) == (ssize_t)sizeof(a) && a.id == 0 && a.n == 0;
+}
+
 static bool ask(int fd, uint32_t id, const char *name, struct relay_addresses *ret)
 {
 	struct relay_question q = { .id = id };
@@ -46,6 +54,7 @@ int main(void)
 	int fd, status = -1;
 	pid_t pid = start(false, &fd);
 
+	tap_ok(&t, is_ready(fd), "it says that it is ready");
 	tap_ok(&t, ask(fd, 7, "localhost", &a) && a.n > 0, "a name of the hosts file");
 	tap_ok(&t, ask(fd, 8, "127.0.0.1", &a) && a.n == 0 && a.absent, "an address is no name");
 	tap_ok(&t, ask(fd, 9, "LOCALHOST", &a) && a.n == 0 && a.absent,
@@ -53,6 +62,7 @@ int main(void)
 	(void)close(fd);
 	tap_ok(&t, waitpid(pid, &status, 0) == pid && status == 0, "it ends with the relay");
 	pid = start(true, &fd);
+	tap_ok(&t, is_ready(fd), "and so does one that may make no process");
 	tap_ok(&t, ask(fd, 10, "localhost", &a) && a.n == 0 && !a.absent,
 	       "without a process for it: that the resolver failed");
 	(void)close(fd);
