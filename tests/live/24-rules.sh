@@ -236,4 +236,51 @@ mkdir "$T/d/del/late"
 expect_rc 120 "a deny of something in it counts after the allow too" c delete /w/late
 expect_rc 120 "the whole root holds denied names" c delete /w
 check "and everything is still there" test -e "$T/d/del/dir/keep"
+
+# The same geometry for programs (R029): what check calls a denial, rm(1) does not remove.
+rm -rf "$T/d/del"
+mkdir -p "$T/d/del"/{dir/sub,clean/deep,logs,anc/sub,late}
+touch "$T/d/del"/{dir/first,dir/keep,notes.txt,x.log,clean/deep/f,logs/f,anc/sub/f,anc/g,late/x,late/y}
+profile delete-live <<YAML
+sandbox: {roots: [{path: "$T/d/del", at: /w, mode: rw}, {path: "$T/bin", mode: ro}]}
+permissions:
+  agents:
+    me:
+      rules:
+        - {operations: [write], paths: [/w/dir/keep, "/w/anc/**"], mode: deny}
+        - {operations: [write], paths: ["/w/*.log"], mode: deny, absent: report}
+        - {operations: [write], paths: ["/w/late/x"], mode: deny}
+        - {operations: [read, write], paths: ["/w/**"], mode: allow}
+        - {operations: [read], paths: ["$T/bin/**"], mode: allow}
+        - {operations: [execute], commands: ["*"], mode: allow}
+YAML
+while read -r decided path why; do
+	rc=0
+	c delete "/w/$path" >"$T/out" 2>&1 || rc=$?
+	is "$rc" "$decided" "delete $path: $why"
+	ab -- rm -rf "/w/$path" >"$T/out" 2>&1
+	[ -e "$T/d/del/$path" ] && there=120 || there=0
+	is "$there" "$decided" "rm $path: the same"
+done <<'ROWS'
+120 dir a deny of something in it
+0 dir/sub a directory beside that
+120 dir/keep what is denied
+120 anc a deny of all of it
+120 anc/sub a deny of a directory above
+120 anc/sub/f and what is in there
+120 x.log what a glob denies
+0 notes.txt a sibling of the glob
+0 logs a directory whose name resembles it
+120 late a deny that stands last among the denials
+0 late/y a plain file beside what is denied
+0 clean a directory of which all is allowed
+ROWS
+is "$(cd "$T/d/del" && find . -type f | sort | tr '\n' ' ')" "./anc/g ./anc/sub/f ./dir/keep ./late/x ./x.log " \
+	"the files that are denied are there, and no other"
+expect_rc 120 "the whole root" c delete /w
+mkdir "$T/d/del/free"
+for path in dir dir/keep anc x.log late; do
+	inside N "$path is not moved away either" rename "/w/$path" /w/moved
+done
+inside Y "what is allowed is (control)" rename /w/free /w/moved
 done_testing
