@@ -168,6 +168,8 @@ static int pull(struct follow *f, const char *key, const struct yaml_node *n,
 	*array_push(c->a, &c->files) = (struct schema_file){ file.text.name, file.text.dir };
 	if (yaml_parse(c->a, file.text.name, file.text.text, file.text.len, ret, c->err) != 0)
 		return -1;
+	if (schema_text_charge(c, key, n, file.text.len) != 0)
+		return -1;
 	c->nodes += count_nodes(*ret);
 	if (c->nodes > YAML_NODES_MAX)
 		return schema_fail(c, n, "'%s': more than %d values in all files of one profile",

@@ -290,6 +290,8 @@ static int expand(struct schema_ctx *c, const char *key, const struct yaml_node 
 		text = at + 2 + len + 1;
 	}
 	strbuf_puts(&sb, text);
+	if (schema_text_charge(c, key, n, sb.len) != 0)
+		return -1;
 	*ret = arena_strndup(c->a, strbuf_str(&sb), sb.len);
 	return 0;
 }

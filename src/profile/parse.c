@@ -123,7 +123,9 @@ int extends_parse(struct arena *a, const struct profile_source *src,
 		  const struct profile_text *text, extends_open_fn *open, profile_files *files,
 		  const struct profile **ret, struct err *err)
 {
-	struct schema_ctx c = { .a = a, .file = text->name, .src = src, .err = err };
+	struct schema_ctx c = {
+		.a = a, .file = text->name, .src = src, .text = text->len, .err = err
+	};
 	struct profile *p = arena_new(a, struct profile);
 	struct schema_read *read;
 	const struct yaml_node *root = NULL;

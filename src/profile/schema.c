@@ -85,6 +85,17 @@ int schema_scalar(struct schema_ctx *c, const char *key, const struct yaml_node 
 	return 0;
 }
 
+int schema_text_charge(struct schema_ctx *c, const char *key, const struct yaml_node *n, size_t len)
+{
+	c->text += len;
+	if (c->text > SCHEMA_TEXT_MAX)
+		return schema_fail(c, n,
+				   "'%s': more than 8M of text in all files of one profile, with "
+				   "${...} replaced",
+				   key);
+	return 0;
+}
+
 int schema_each(struct schema_ctx *c, const struct yaml_pair *p, schema_item_fn *fn, void *out)
 {
 	const struct yaml_node *list = p->value;

@@ -31,6 +31,7 @@ struct schema_ctx {
 	bool stood_in;                /* see profile.h */
 	const profile_names *context; /* keys that rules may ask for; NULL: none yet */
 	size_t nodes;                 /* values in all files */
+	size_t text;                  /* bytes of all files, and of what ${...} made of them */
 	size_t rules;                 /* agents, rules and patterns in all agents */
 	struct err *err;
 };
@@ -120,6 +121,11 @@ MUST_CHECK int schema_scalar_raw(struct schema_ctx *c, const char *key, const st
 
 /* Items of any one list, also one that extends has put together. */
 #define SCHEMA_ITEMS_MAX ((size_t)4096)
+/* A short text that names a long parameter is as long as it becomes. */
+#define SCHEMA_TEXT_MAX ((size_t)8 * 1024 * 1024)
+/* schema_text_charge() - @len bytes more, of @n. */
+MUST_CHECK int schema_text_charge(struct schema_ctx *c, const char *key, const struct yaml_node *n,
+				  size_t len);
 
 typedef int schema_item_fn(struct schema_ctx *c, const char *key, const struct yaml_node *item,
 			   void *out);

@@ -56,6 +56,7 @@ static int put_host_path(struct show *s, const char *key, const struct yaml_node
 {
 	const char *text, *value, *shown;
 
+	s->c.text = 0; /* it was within the bound when it was read */
 	if (param_expand(&s->c, key, n, n->text, &value) != 0 ||
 	    block_host_path(&s->c, key, n, value, &text) != 0)
 		return -1;
