@@ -93,16 +93,18 @@ struct start {
 	int dialer;       /* the relay's end of the pair with it, or -1 */
 };
 
-/* Where this user has too much in pipes for one more of this size, bytes are copied. */
-static void pipe_make(int pipe[2])
+/* Where this user has too much in pipes for one more of this size (EPERM), bytes are copied. */
+static int pipe_make(int pipe[2])
 {
-	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
-		pipe[0] = -1;
-		pipe[1] = -1;
-	} else if (fcntl(pipe[1], F_SETPIPE_SZ, (int)RELAY_CHUNK) < (int)RELAY_CHUNK) {
-		fd_close(&pipe[0]);
-		fd_close(&pipe[1]);
-	}
+	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0)
+		return -errno;
+	if (fcntl(pipe[1], F_SETPIPE_SZ, (int)RELAY_CHUNK) >= (int)RELAY_CHUNK)
+		return 0;
+	if (errno != EPERM)
+		return -errno;
+	fd_close(&pipe[0]);
+	fd_close(&pipe[1]);
+	return 0;
 }
 
 static struct relay *relay_new(const struct start *s, uint32_t max_conns)
@@ -135,7 +137,6 @@ static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 	r->again = heap_alloc((size_t)max_conns * 2, sizeof(*r->again));
 	r->dead = heap_alloc(max_conns, sizeof(*r->dead));
 	r->chunk = heap_alloc(RELAY_CHUNK, 1);
-	pipe_make(r->pipe);
 	for (uint32_t i = 0; i < DNS_CONNS; i++)
 		r->dns[i].fd = -1;
 	/* Its place among the names is one that no rule allows. */
@@ -143,7 +144,7 @@ static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 		r->proxy = names_find(&r->names, &at, &pool);
 	r->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r->route = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (r->epoll < 0 || r->route < 0 ||
+	if (r->epoll < 0 || r->route < 0 || pipe_make(r->pipe) != 0 ||
 	    relay_watch(r, r->report, EPOLLIN | EPOLLRDHUP, RELAY_TAG(TAG_REPORT, 0)) != 0 ||
 	    relay_watch(r, r->handoff, EPOLLIN, RELAY_TAG(TAG_HANDOFF, 0)) != 0 ||
 	    relay_watch(r, r->resolver, EPOLLIN, RELAY_TAG(TAG_RESOLVER, 0)) != 0 ||
@@ -162,8 +163,7 @@ static void relay_process(void *arg)
 	(void)sys_close(s->ours);
 	(void)sys_close(RELAY_FD_CONFIG);
 	/* splice(2) has no MSG_NOSIGNAL. */
-	(void)signal(SIGPIPE, SIG_IGN);
-	if (r == NULL || isolate_relay(fds) != 0)
+	if (r == NULL || signal(SIGPIPE, SIG_IGN) == SIG_ERR || isolate_relay(fds) != 0)
 		sys_exit_group(EXITCODE_FAILED);
 	relay_serve(r);
 	sys_exit_group(0);
