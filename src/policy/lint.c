@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/strbuf.h"
 #include "policy/lint-checks.h"
 #include "policy/match.h"
 
@@ -233,28 +234,60 @@ static void check_rule(struct lint *l, const struct profile_rule *rule)
 	check_read_only(l, rule);
 }
 
+static const char *const mode_words[] = {
+	[PROFILE_DENY] = "deny", [PROFILE_INTERRUPT] = "interrupt", [PROFILE_ALLOW] = "allow"
+};
+
+/* By one alone, which is told in preference. */
+static bool shadowed_by_one(struct lint *l, const struct profile_rule *rules, size_t i)
+{
+	const struct profile_rule *later = &rules[i];
+
+	for (size_t k = 0; k < i; k++) {
+		bool takes = false;
+
+		if (!lint_rules_cover(&rules[k], 1, later, &takes))
+			continue;
+		lint_found(l, later->pos, "shadowed",
+			   "this %s rule is never reached: it is shadowed by the %s rule at %s, "
+			   "and the first match wins",
+			   mode_words[later->mode], mode_words[rules[k].mode],
+			   lint_where(l, &later->pos, &rules[k].pos));
+		return true;
+	}
+	return false;
+}
+
+#define TAKERS_SHOWN 8
+
+static void shadowed_by_several(struct lint *l, const struct profile_rule *rules, size_t i)
+{
+	const struct profile_rule *later = &rules[i];
+	bool *takes = arena_array(l->arena, i, sizeof(*takes));
+	STRBUF_AUTO sb = { 0 };
+	size_t n = 0;
+
+	if (!lint_rules_cover(rules, i, later, takes))
+		return;
+	for (size_t k = 0; k < i; k++) {
+		if (takes[k] && n++ < TAKERS_SHOWN)
+			strbuf_printf(&sb, "%sthe %s rule at %s", n == 1 ? "" : ", ",
+				      mode_words[rules[k].mode],
+				      lint_where(l, &later->pos, &rules[k].pos));
+	}
+	if (n > TAKERS_SHOWN)
+		strbuf_printf(&sb, " and %zu more", n - TAKERS_SHOWN);
+	lint_found(l, later->pos, "shadowed",
+		   "this %s rule is never reached: it is shadowed by several rules together, %s, "
+		   "and the first match wins",
+		   mode_words[later->mode], strbuf_str(&sb));
+}
+
 static void check_shadowed(struct lint *l, const struct profile_agent *agent)
 {
-	static const char *const words[] = { [PROFILE_DENY] = "deny",
-					     [PROFILE_INTERRUPT] = "interrupt",
-					     [PROFILE_ALLOW] = "allow" };
-
 	for (size_t i = 1; i < agent->rules.n; i++) {
-		const struct profile_rule *later = &agent->rules.v[i];
-
-		for (size_t k = 0; k < i; k++) {
-			const struct profile_rule *earlier = &agent->rules.v[k];
-
-			if (!lint_rule_covers(earlier, later))
-				continue;
-			lint_found(l, later->pos, "shadowed",
-				   "this %s rule is never reached: it is shadowed by the %s rule "
-				   "at %s, "
-				   "and the first match wins",
-				   words[later->mode], words[earlier->mode],
-				   lint_where(l, &later->pos, &earlier->pos));
-			break;
-		}
+		if (!shadowed_by_one(l, agent->rules.v, i))
+			shadowed_by_several(l, agent->rules.v, i);
 	}
 }
 

@@ -23,6 +23,8 @@ struct lint_host {
 void lint_profile(struct arena *a, const struct profile *p, const struct lint_host *host,
 		  lint_findings *ret);
 
-/* lint_rule_covers() - everything that @later speaks of, @earlier has decided. May be wrong only
- * in saying no. */
-bool lint_rule_covers(const struct profile_rule *earlier, const struct profile_rule *later);
+/* lint_rules_cover() - everything that @later speaks of, one of the @n rules before it has decided.
+ * May be wrong only in saying no. @ret_takes: of as many, all false; those that decide become true.
+ */
+bool lint_rules_cover(const struct profile_rule *earlier, size_t n,
+		      const struct profile_rule *later, bool *ret_takes);

@@ -143,6 +143,35 @@ static const struct {
 	{ RULES(LAST ",\n{operations: [execute], commands: [\"rm *\"], mode: allow},\n"
 		     "{operations: [execute], commands: [\"/bin/rm *\"], mode: allow}"),
 	  NULL, 0, NULL },
+	/* by several together: no one of them decides all of it */
+	{ RULES("{operations: [read], paths: [\"/w/a/**\"], mode: allow},\n"
+		"{operations: [read], paths: [\"/w/b/**\"], mode: deny},\n"
+		"{operations: [read], paths: [\"/w/a/x\", \"/w/b/y\"], mode: deny},\n" LAST),
+	  "shadowed", 5,
+	  "this deny rule is never reached: it is shadowed by several rules together, the allow "
+	  "rule at line 3, the deny rule at line 4, and the first match wins" },
+	{ RULES("{operations: [read], paths: [\"/w/a/**\"], mode: allow},\n"
+		"{operations: [read], paths: [\"/w/b/**\"], mode: deny},\n"
+		"{operations: [read], paths: [\"/w/a/x\", \"/w/c\"], mode: deny},\n" LAST),
+	  NULL, 0, NULL },
+	{ RULES("{operations: [read], paths: [\"/w/**\"], mode: allow},\n"
+		"{operations: [write], paths: [\"/w/**\"], mode: deny},\n"
+		"{operations: [read, write], paths: [\"/w/{x,y}/**\"], mode: interrupt},\n"
+		"{operations: [read], paths: [\"/o/**\"], mode: allow}"),
+	  "shadowed", 5, "the allow rule at line 3, the deny rule at line 4" },
+	{ RULES("{operations: [read], paths: [\"/w/**\"], mode: allow},\n"
+		"{operations: [write], paths: [\"/w/x/**\"], mode: deny},\n"
+		"{operations: [read, write], paths: [\"/w/{x,y}/**\"], mode: interrupt},\n"
+		"{operations: [read], paths: [\"/o/**\"], mode: allow}"),
+	  NULL, 0, NULL },
+	{ RULES(LAST ",\n{operations: [execute], commands: [\"rm *\"], mode: deny},\n"
+		     "{operations: [execute], commands: [\"mv *\"], mode: interrupt},\n"
+		     "{operations: [execute], commands: [rm -r, \"mv -f *\"], mode: deny}"),
+	  "shadowed", 6, "the deny rule at line 4, the interrupt rule at line 5" },
+	{ RULES(LAST
+		",\n{operations: [execute], commands: [\"rm *\"], mode: allow},\n"
+		"{operations: [execute, read], commands: [rm -r], paths: [/w/q], mode: allow}"),
+	  "shadowed", 5, "together, the allow rule at line 3, the allow rule at line 4" },
 };
 
 static void test_row(struct tap *t, size_t i)

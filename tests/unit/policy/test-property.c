@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/path.h"
-#include "policy/decide.h"
+#include "policy/lint.h"
 #include "tap.h"
 
 #define PAIRS     20000
@@ -361,6 +361,104 @@ static void test_pairs(struct tap *t)
 	tap_ok(t, seen[0] > 500 && seen[1] > 500 && seen[2] > 500, "every verdict came up often");
 }
 
+/* --- what lint says of rules that are never reached --- */
+
+static const enum action some_actions[] = { ACTION_READ_FILE, ACTION_WRITE_FILE, ACTION_RUN_COMMAND,
+					    ACTION_NET_CONNECT };
+
+/* Few actions and short paths, so that rules meet. */
+static size_t meeting_rules(struct random_case *c)
+{
+	size_t n_patterns = 0;
+
+	for (unsigned i = 2 + pick(c, 4); i > 0; i--) {
+		struct profile_rule *rule = array_push(&c->arena, &c->agent.rules);
+
+		random_rule(c, rule);
+		rule->actions = 0;
+		for (size_t k = 0; k < ARRAY_SIZE(some_actions); k++)
+			rule->actions |= pick(c, 2) == 0 ? ACTION_BIT(some_actions[k]) : 0;
+		rule->any_host = (rule->actions & ACTION_BIT(ACTION_NET_CONNECT)) != 0;
+		rule->pos.line = (unsigned)c->agent.rules.n;
+		n_patterns += rule->commands.n;
+	}
+	return n_patterns;
+}
+
+/* Return: how many rules decide it together; 0 when it is reached. */
+static size_t shadow_of(struct random_case *c, size_t i)
+{
+	bool *takes = arena_array(&c->arena, i + 1, sizeof(*takes));
+	size_t n = 0;
+
+	if (!lint_rules_cover(c->agent.rules.v, i, &c->agent.rules.v[i], takes))
+		return 0;
+	for (size_t k = 0; k < i; k++)
+		n += takes[k];
+	return n;
+}
+
+/* What a word leads to: the same for each that says it, though some are two names of one file. */
+static struct command_file file_of(const struct random_case *c, const char *word)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(words) && strcmp(words[i], word) != 0)
+		i++;
+	return (struct command_file){ .found = (c->seed >> i & 1) != 0,
+				      .id = { .ino = (c->seed >> (8 + i)) % 3 } };
+}
+
+static void request_of_kind(struct random_case *c, size_t n_patterns)
+{
+	size_t n = 0;
+
+	random_request(c, n_patterns);
+	c->command.file = file_of(c, c->command.argv[0]);
+	for (size_t i = 0; i < c->agent.rules.n; i++) {
+		const struct profile_rule *rule = &c->agent.rules.v[i];
+
+		for (size_t k = 0; k < rule->commands.n; k++)
+			c->files[n++] = file_of(c, rule->commands.v[k].words[0]);
+	}
+	c->rq.action = some_actions[pick(c, ARRAY_SIZE(some_actions))];
+	c->rq.kind = c->rq.action == ACTION_RUN_COMMAND   ? REQUEST_COMMAND
+		     : c->rq.action == ACTION_NET_CONNECT ? REQUEST_HOST
+		     : pick(c, 2) == 0                    ? REQUEST_PATH
+							  : REQUEST_TREE;
+}
+
+static void test_shadowed(struct tap *t)
+{
+	size_t by_one = 0;
+	size_t by_several = 0;
+	size_t reached = 0;
+
+	for (unsigned i = 0; i < PAIRS; i++) {
+		struct random_case c = { .seed = 104729 + i };
+		size_t n_patterns = meeting_rules(&c);
+
+		for (size_t k = 1; k < c.agent.rules.n; k++) {
+			size_t takers = shadow_of(&c, k);
+
+			by_one += takers == 1;
+			by_several += takers > 1;
+			for (int n = 0; takers > 0 && n < 30; n++) {
+				struct decision d;
+
+				request_of_kind(&c, n_patterns);
+				policy_decide(&c.profile, agent_alone(&c.arena, &c.agent), &c.rq,
+					      &d);
+				reached += d.has_rule && d.rule.line == k + 1;
+			}
+		}
+		arena_free(&c.arena);
+	}
+	printf("# shadowed: %zu by one rule, %zu by several\n", by_one, by_several);
+	tap_int(t, (long long)reached, 0, "no rule that is said to be shadowed ever decides");
+	tap_ok(t, by_one > 500 && by_several > 200, "of which there were many");
+}
+
 /* A note, not a limit: how long one decision takes when the last of 1,000 rules matches. */
 static void note_time(void)
 {
@@ -396,6 +494,7 @@ int main(void)
 	struct tap t = { 0 };
 
 	test_pairs(&t);
+	test_shadowed(&t);
 	note_time();
 	return tap_done(&t);
 }
