@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,12 @@ const char *err_code_name(enum err_code code)
 	if ((unsigned)code >= ERR_CODE_MAX)
 		return "internal";
 	return code_names[code];
+}
+
+const char *err_text(int errnum)
+{
+	return errnum == EMFILE ? "Too many open files (ulimit -n raises the limit)"
+				: strerror(errnum);
 }
 
 static void err_fill(struct err *err, enum err_code code, int errnum)
@@ -47,7 +54,7 @@ int err_set(struct err *err, enum err_code code, int errnum, const char *fmt, ..
 	va_end(ap);
 	if (errnum > 0) {
 		err_append(err, ": ");
-		err_append(err, strerror(errnum));
+		err_append(err, err_text(errnum));
 	}
 	return -1;
 }

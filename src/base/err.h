@@ -48,5 +48,9 @@ int err_set_at(struct err *err, enum err_code code, const char *file, unsigned l
  * Aborts when no error is set: a wrapped success is a bug that must not pass. */
 int err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* err_text() - an errno in words, with what to do where that is always the same. Static, or good
+ * until the next call, as strerror(3) has it. */
+const char *err_text(int errnum);
+
 /* err_code_name() - the word used for a code in results and records. */
 const char *err_code_name(enum err_code code);

@@ -36,7 +36,7 @@ static int grant_open(struct arena *a, const struct profile_name *n, const char 
 		return refuse(n, key,
 			      errno == ELOOP    ? "is reached through a link: name its real path"
 			      : errno == ENOENT ? "does not exist"
-						: strerror(errno),
+						: err_text(errno),
 			      err);
 	r = facts_object_hold(fd, ret);
 	if (r < 0)

@@ -318,7 +318,7 @@ static int root_open_failed(const struct profile_root *root, int r, struct err *
 				  "user: name its real path",
 				  root->path);
 	return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col, "root '%s': %s",
-			  root->path, strerror(-r));
+			  root->path, err_text(-r));
 }
 
 static int root_gather(struct arena *a, struct facts *f, struct facts_root *fr, struct err *err)
@@ -361,7 +361,7 @@ int facts_named_open(struct arena *a, const struct facts_caller *c, const char *
 				  key, path);
 	if (fd < 0)
 		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col, "%s '%s': %s",
-				  key, path, strerror(-fd));
+				  key, path, err_text(-fd));
 	r = facts_object_hold(fd, ret);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "%s '%s'", key, path);

@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,6 +17,7 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "relay/listen.h"
+#include "relay/process.h"
 
 /* Bounds of waits that nothing in the sandbox can lengthen. */
 #define READY_MS    10000
@@ -53,7 +55,9 @@ static int config_make(const struct relay_attach *r, struct err *err)
 		.proxy = r->proxy,
 		.n_published = (uint32_t)r->n_publish,
 	};
+	const uint32_t least = relay_fds(&c) + 2;
 	uint16_t inside[PROFILE_PUBLISH_MAX];
+	struct rlimit files;
 	const struct {
 		const void *p;
 		size_t n;
@@ -64,9 +68,16 @@ static int config_make(const struct relay_attach *r, struct err *err)
 		{ net->ports, net->n_ports * sizeof(*net->ports) },
 		{ inside, r->n_publish * sizeof(*inside) },
 	};
-	FD_AUTO fd = memfd_create("agentbox-network", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	FD_AUTO fd = -1;
 	int ret = 0;
 
+	/* It would end without a word. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < least)
+		return err_set(err, ERR_HOST, 0,
+			       "the network takes %u open files at least, and the limit is %llu: "
+			       "raise it (ulimit -Hn; LimitNOFILE= of a service)",
+			       least, (unsigned long long)files.rlim_max);
+	fd = memfd_create("agentbox-network", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return err_set(err, ERR_HOST, errno, "cannot make the rules of the network");
 	for (size_t i = 0; i < r->n_publish; i++)

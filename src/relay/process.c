@@ -67,10 +67,15 @@ static int become(const struct relay_config *c)
 	return c->drop_optional && (r == -EPERM || r == -EINVAL) ? 0 : r;
 }
 
+uint32_t relay_fds(const struct relay_config *c)
+{
+	return c->n_ports + c->n_host_ports + c->n_published + FDS_SPARE;
+}
+
 /* As many connections as the limit on descriptors lets us have. */
 static uint32_t raise_nofile(const struct relay_config *c, uint32_t *ret_fds)
 {
-	uint32_t fixed = c->n_ports + c->n_host_ports + c->n_published + FDS_SPARE;
+	uint32_t fixed = relay_fds(c);
 	uint32_t want = fixed + c->max_conns * 2;
 	struct sys_rlimit lim;
 
@@ -80,7 +85,7 @@ static uint32_t raise_nofile(const struct relay_config *c, uint32_t *ret_fds)
 		want = (uint32_t)lim.hard;
 	lim.soft = want;
 	*ret_fds = want;
-	if (want <= fixed + 2 || sys_rlimit_set(RLIMIT_NOFILE, &lim) != 0)
+	if (want < fixed + 2 || sys_rlimit_set(RLIMIT_NOFILE, &lim) != 0)
 		return 0;
 	return (want - fixed) / 2;
 }

@@ -52,20 +52,6 @@ expect_out "OSError OSError ok OSError" "loopback: as is said: the ports are tak
 way=()
 
 # --- the relay's own bounds ---
-find_relays() { # relays, and which is which
-	relays=
-	for p in /proc/[0-9]*; do
-		[ "$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null)" = "agentbox-relay " ] && relays="$relays ${p#/proc/}"
-	done
-	for p in $relays; do
-		if [ "$(awk '/^NSpid:/ { print NF }' "/proc/$p/status")" -gt "$(awk '/^NSpid:/ { print NF }' /proc/self/status)" ]; then
-			relay=$p
-		else
-			resolver=$p
-		fi
-	done
-}
-
 # A sanitizer has shadows of its own.
 most=32768
 ! grep -qa __asan_init "$AGENTBOX" || most=1048576

@@ -135,6 +135,39 @@ def hold(count):
     time.sleep(300)
 
 
+def cap(count, stay="0"):
+    """So many connections that live; one more is there when one of them ends."""
+    s = [dial(7002) for _ in range(int(count))]
+    live = sum(c.recv(3) == b"bye" for c in s)
+    late = dial(7002)
+    late.settimeout(3)
+    try:
+        late.recv(3)
+        print("too many")
+        return
+    except TimeoutError:
+        pass
+    late.settimeout(60)
+    s[0].close()
+    print(live, late.recv(3).decode(), flush=True)
+    time.sleep(int(stay))
+
+
+def blocked(count):
+    """The other side sends much to each, and nothing is read."""
+    held = []
+    address = socket.gethostbyname(HOST)
+    for _ in range(int(count)):
+        s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.connect((address, 7005))
+        s.sendall(b"64\n")
+        held.append(s)
+    time.sleep(3)
+    print(len(held), flush=True)
+    time.sleep(300)
+
+
 def udp(count):
     slowest = 0
     for _ in range(int(count)):

@@ -5,6 +5,7 @@ A name server on 53 that writes down every name it is asked for, and servers on 
 every address of the namespace it runs in. DIR holds cert.pem and key.pem, and gets dns.log,
 conn.log and, when all listen, up."""
 import os
+import resource
 import socket
 import ssl
 import struct
@@ -264,6 +265,8 @@ def start(gen):
     threading.Thread(target=lambda: next(gen), daemon=True).start()
 
 
+files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 threading.stack_size(256 * 1024)
 start(dns_udp())
 for port, fn in PORTS.items():
