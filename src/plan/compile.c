@@ -152,6 +152,9 @@ int plan_compile(struct arena *a, struct arena *scratch, const struct plan_reque
 	p->exe = arena_strdup(a, rq->resolved->exe == NULL ? "" : rq->resolved->exe);
 	p->argv = copy_argv(a, rq->argv);
 	p->envp = copy_env(&b);
+	/* A file tool's process has no use for any. */
+	if (rq->work == NULL && plan_env_check(rq, p->envp, err) != 0)
+		return -1;
 	b.plan = p;
 	if (plan_limits_build(&b, err) != 0 || plan_filter_build(&b, p, err) != 0)
 		return -1;

@@ -71,6 +71,9 @@ const char *plan_env_path(struct arena *a, const struct facts *f, char *const *e
 const char *plan_env_search(struct arena *a, const struct plan_request *rq);
 /* plan_env_build() - the environment of the command, NULL-terminated, in @a. */
 char *const *plan_env_build(struct arena *a, const struct plan_request *rq);
+/* plan_env_check() - whether it has all that the profile requires; else ERR_REQUEST at the first.
+ */
+MUST_CHECK int plan_env_check(const struct plan_request *rq, char *const *envp, struct err *err);
 /* plan_env_is_secret() - a name that no pattern may pass on. */
 bool plan_env_is_secret(const char *name);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/strbuf.h"
 #include "plan/compile.h"
 #include "policy/match.h"
 
@@ -260,6 +261,29 @@ char *const *plan_env_build(struct arena *a, const struct plan_request *rq)
 	e.vars.n = kept;
 	*array_push(a, &e.vars) = NULL;
 	return e.vars.v;
+}
+
+int plan_env_check(const struct plan_request *rq, char *const *envp, struct err *err)
+{
+	const profile_names *required = &rq->profile->sandbox.env_required;
+	const struct profile_name *first = NULL;
+	STRBUF_AUTO names = { 0 };
+
+	for (size_t i = 0; i < required->n; i++) {
+		const struct profile_name *name = &required->v[i];
+
+		if (environ_get(envp, name->name) != NULL)
+			continue;
+		strbuf_printf(&names, "%s%s", first == NULL ? "" : ", ", name->name);
+		first = first == NULL ? name : first;
+	}
+	if (first == NULL)
+		return 0;
+	return err_set_at(
+		err, ERR_REQUEST, first->pos.file, first->pos.line, first->pos.col,
+		"missing: %.300s ('required': the command would not have it; 'pass', 'file' "
+		"and 'set' bring variables, --env NAME one of the caller's)",
+		strbuf_str(&names));
 }
 
 const char *plan_env_search(struct arena *a, const struct plan_request *rq)

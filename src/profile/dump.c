@@ -114,6 +114,8 @@ static json_t *env_json(const struct profile_sandbox *s)
 	json_put(o, "pass", names_json(s->env_pass.v, s->env_pass.n));
 	json_put(o, "set", set);
 	json_put(o, "deny", names_json(s->env_deny.v, s->env_deny.n));
+	if (s->env_required.n > 0)
+		json_put(o, "required", names_json(s->env_required.v, s->env_required.n));
 	if (s->env_file != NULL)
 		json_put(o, "file", json_text(s->env_file));
 	return o;

@@ -182,16 +182,18 @@ static bool env_name_ok(const char *s, const char *more)
 
 static int env_name_add(struct schema_ctx *c, const char *key, const struct yaml_node *n, void *out)
 {
+	/* What must be there is no pattern. */
+	const bool exact = strcmp(key, "required") == 0;
 	profile_names *names = out;
 	const char *s;
 
 	if (schema_scalar(c, key, n, &s) != 0)
 		return -1;
-	if (!env_name_ok(s, "*"))
+	if (!env_name_ok(s, exact ? "" : "*"))
 		return schema_fail(c, n,
 				   "'%s': '%.80s' is not the name of a variable (letters, digits, "
-				   "'_', and '*' for any run of them)",
-				   key, s);
+				   "'_'%s)",
+				   key, s, exact ? "" : ", and '*' for any run of them");
 	*array_push(c->a, names) = (struct profile_name){ .name = s, .pos = schema_pos(c, n) };
 	return 0;
 }
@@ -266,6 +268,12 @@ static const struct schema_row env_rows[] = {
 	  .shape = SCHEMA_SHAPE_LIST,
 	  .type = "list of names",
 	  .help = "variables that never arrive, whatever else says so" },
+	{ .key = "required",
+	  .parse = parse_env_names,
+	  .offset = offsetof(struct profile_sandbox, env_required),
+	  .shape = SCHEMA_SHAPE_LIST,
+	  .type = "list of names",
+	  .help = "variables without which no command is started" },
 };
 static const struct schema_map env_map = SCHEMA_MAP("sandbox.env", env_rows);
 

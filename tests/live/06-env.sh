@@ -215,6 +215,30 @@ P=$T/away.yaml
 expect_rc 0 "file: outside of it (control)" ab -- true
 base_profile
 
+# --- required (R095): nothing is started without it, and nothing else is told
+base_profile "env: {pass: [NEEDED_KEY, FOO], required: [NEEDED_KEY]}"
+expect_rc 125 "a required variable that the caller has not" ab -- touch "$WS/ran"
+like "$(cat "$T/err")" "^agentbox: [^ ]*base.yaml:6:[0-9]+: missing: NEEDED_KEY " "it is named, at its place"
+unlike "$(cat "$T/err")" "foo|hush|BAR" "and nothing else of the environment"
+check_not "nothing ran" test -e "$WS/ran"
+NEEDED_KEY=hush expect_rc 0 "one that it has (control)" ab -- sh -c 'test "$NEEDED_KEY" = hush'
+NEEDED_KEY= expect_rc 0 "an empty one" ab -- sh -c 'test "${NEEDED_KEY-none}" = ""'
+"$AGENTBOX" run --json --state "$STATE" -p "$P" -- true >"$T/j" 2>/dev/null
+json_is "$T/j" 'o["rc"] == 125 and not o["started"] and o["error"]["code"] == "request"' "in the result"
+expect_rc 125 "a plan is none either" ab --dry-run -- true
+echo x >"$WS/file"
+expect_rc 0 "a file tool needs none" "$AGENTBOX" tool --state "$STATE" -p "$P" read "$WS/file"
+(umask 077; echo NEEDED_KEY=hush >"$T/needed")
+base_profile "env: {file: needed, pass: [NEEDED_KEY], required: [NEEDED_KEY]}"
+expect_rc 0 "from a file" ab -- sh -c 'test "$NEEDED_KEY" = hush'
+base_profile "env: {file: needed, pass: [NEEDED_KEY], deny: ['*_KEY'], required: [NEEDED_KEY]}"
+expect_rc 125 "what deny takes away is missing" ab -- true
+base_profile "env: {set: {NEEDED_KEY: x}, required: [NEEDED_KEY]}"
+expect_rc 0 "what set says is there" ab -- true
+sed 's/required: .NEEDED_KEY./required: ["N*"]/' "$P" >"$T/pattern.yaml"
+expect_rc 125 "a pattern is refused" "$AGENTBOX" lint "$T/pattern.yaml"
+base_profile
+
 # --- nor on a command line (P98)
 base_profile "env: {pass: [FOO], set: {MADE: hush-hush-$CALLER}}"
 ab_start -- "$PROBE" sleep 600 "envtok-$CALLER-$$"

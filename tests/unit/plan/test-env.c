@@ -45,6 +45,30 @@ struct row {
 };
 
 static const struct row rows[] = {
+	/* required */
+	{ "what is required is there", "pass: [A], required: [A]", "A=1", NULL,
+	  SYSTEM " " FIXED " A=1" },
+	{ "with an empty value too", "pass: [A], required: [A]", "A=", NULL,
+	  SYSTEM " " FIXED " A=" },
+	{ "by set", "set: {A: x}, required: [A]", "", NULL, SYSTEM " " FIXED " A=x" },
+	{ "by --env", "required: [A]", "A=1", "A", SYSTEM " " FIXED " A=1" },
+	{ "as a part of the minimum", "required: [HOME, TERM]", "TERM=vt", NULL,
+	  SYSTEM " " FIXED " TERM=vt" },
+	{ "not what the caller lacks", "pass: [A, B, C], required: [A, B, C]", "B=hush", NULL,
+	  "plan: missing: A, C ('required': the command would not have it; 'pass', 'file' and "
+	  "'set' bring variables, --env NAME one of the caller's)" },
+	{ "nor what nothing brings", "required: [A]", "A=hush", NULL,
+	  "plan: missing: A ('required': the command would not have it; 'pass', 'file' and "
+	  "'set' bring variables, --env NAME one of the caller's)" },
+	{ "nor what deny takes away", "pass: [A], set: {A: x}, deny: [A*], required: [A]", "A=1",
+	  NULL,
+	  "plan: missing: A ('required': the command would not have it; 'pass', 'file' and "
+	  "'set' bring variables, --env NAME one of the caller's)" },
+	{ "a name is no part of another", "pass: [AB], required: [A]", "AB=1", NULL,
+	  "plan: missing: A ('required': the command would not have it; 'pass', 'file' and "
+	  "'set' bring variables, --env NAME one of the caller's)" },
+	{ "nor is it a pattern", "pass: [A*], required: [A*]", "AB=1", NULL,
+	  "profile: 'required': 'A*' is not the name of a variable (letters, digits, '_')" },
 	{ "nothing but the minimum", "", "", NULL, SYSTEM " " FIXED },
 	{ "what nobody asked for stays outside", "", "SECRET=x FOO=y HOME=/root USER=root", NULL,
 	  SYSTEM " " FIXED },
