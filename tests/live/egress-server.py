@@ -35,6 +35,17 @@ ZONE = {
     "cname.example.test": ["localhost.example.test.", "127.0.0.1"],
     "bench.example.test": ["198.18.7.7"],
     "rebind.example.test": [[PUBLIC], ["10.9.9.9"]],
+    # What only 66-egress-addresses has a way to. Of 93.184.216.9 and ::99 nothing is ever heard.
+    "silent.example.test": ["93.184.216.9"],
+    "late.example.test": ["93.184.216.9", PUBLIC],
+    "refuses.example.test": ["93.184.216.10", PUBLIC],
+    "six.example.test": ["2606:2800:220:1::34"],
+    "late6.example.test": ["2606:2800:220:1::99", PUBLIC],
+    "mapped10.example.test": ["::ffff:10.9.9.9"],
+    "nat10.example.test": ["64:ff9b::10.9.9.9"],
+    "natpublic.example.test": ["64:ff9b::93.184.216.34"],
+    "sixtofour.example.test": ["2002:a09:909::1"],
+    "unique.example.test": ["fd00:9::9"],
 }
 LOCK = threading.Lock()
 TURNS = {}
@@ -248,10 +259,12 @@ def handle(fn, c):
         pass
 
 
-def serve(port, fn):
-    s = socket.socket()
+def serve(port, fn, at="0.0.0.0"):
+    s = socket.socket(socket.AF_INET6 if ":" in at else socket.AF_INET)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    s.bind(("0.0.0.0", port))
+    if ":" in at:
+        s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    s.bind((at, port))
     s.listen(1024)
     yield
     while True:
@@ -271,5 +284,8 @@ threading.stack_size(256 * 1024)
 start(dns_udp())
 for port, fn in PORTS.items():
     start(serve(port, fn))
+start(serve(7444, http, PUBLIC))
+if os.path.exists("/proc/net/if_inet6"):
+    start(serve(80, http, "::"))
 open(DIR + "/up", "w").close()
 threading.Event().wait()
