@@ -167,16 +167,21 @@ static bool peek(pid_t pid, uint64_t addr, void *buf, size_t len)
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)len;
 }
 
-/* A string argument for the log: up to the end of its page, unprintable bytes as dots. */
+/* A string argument for the log; where it has unprintable bytes, its address. */
 static void log_string(FILE *log, pid_t pid, uint64_t addr)
 {
 	char buf[80];
-	size_t len = sizeof(buf) - 1;
+	const size_t most = sizeof(buf) - 1;
+	size_t len = most;
 
 	if (addr % 4096 + len > 4096)
 		len = 4096 - addr % 4096;
 	memset(buf, 0, sizeof(buf));
-	if (addr < 4096 || !peek(pid, addr, buf, len) || buf[0] == '\0') {
+	/* The next page may not be there, and is not needed then. */
+	if (addr >= 4096 && peek(pid, addr, buf, len) && len < most &&
+	    memchr(buf, '\0', len) == NULL && peek(pid, addr + len, buf + len, most - len))
+		len = most;
+	if (addr < 4096 || buf[0] == '\0') {
 		fprintf(log, "%#llx", (unsigned long long)addr);
 		return;
 	}
