@@ -4,7 +4,7 @@
 the result and of the audit log stands in them, nothing else does, and two readers of mdoc accept
 them.
 
-    man.py AGENTBOX SOURCE_DIR
+    man.py AGENTBOX SOURCE_DIR LIMIT_HOSTS
 """
 
 import collections
@@ -51,6 +51,15 @@ def section(page, head):
     """The text below a heading of the page, up to the next one of either kind."""
     match = re.search(r"^\.S[hs] " + re.escape(head) + r"\n(.*?)(?=^\.S[hs] |\Z)", page, re.M | re.S)
     return match.group(1) if match else ""
+
+
+def host_cells(table):
+    rows = re.findall(r"^\.It Sy (\w+)(\*?)((?: Ta [^\n]*?){3})$", table, re.M)
+    return {name + ("/uid0" if root else ""): cells.split(" Ta ")[1:] for name, root, cells in rows}
+
+
+def host_cell(by_any, by_kernel):
+    return (by_any or "none") + (f"/{by_kernel or 'none'}" if by_kernel != by_any else "")
 
 
 def long_options(text):
@@ -108,9 +117,10 @@ def examples(page):
 
 
 class Checker:
-    def __init__(self, agentbox, source):
+    def __init__(self, agentbox, source, limit_hosts):
         self.agentbox = agentbox
         self.source = source
+        self.limit_hosts = limit_hosts
         self.bad = 0
 
     def fault(self, text):
@@ -176,12 +186,38 @@ class Checker:
                json.loads(self.run("doctor", "--json").stdout)["limits"].items()}
 
         def says(text):
-            rows = re.findall(r"^\.It Sy (\w+) Ta ([^\n]*?) Ta ", section(text, "Limits"), re.M)
+            rows = re.findall(r"^\.It Sy (\w+) Ta ([^\n]*?) Ta [^\n]*$", tables(text)[0], re.M)
             return {name: ways.split(", ") for name, ways in rows}
+
+        def tables(text):
+            return section(text, "Limits").split(".Bl -column")[1:]
         if says(page) != has:
             self.fault(f"agentbox.1: Limits: {says(page)}\nthe program: {has}")
         if says(page.replace("cgroup, scope, rlimit+monitor", "cgroup")) == has:
             self.fault("self-test: a missing mechanism is not noticed")
+        table = tables(page)[1]
+        for what in self.wrong_hosts(table):
+            self.fault(f"agentbox.1: Limits: {what}")
+        self.must_find("a mechanism of a host", self.wrong_hosts(table.replace("none/scope", "scope")))
+        self.this_host(host_cells(table))
+
+    def wrong_hosts(self, table):
+        """Each cell is what the program chooses on such a host."""
+        page, program = host_cells(table), {}
+        for line in subprocess.check_output([self.limit_hosts], text=True).splitlines():
+            name, _, *ways = line.split()
+            program.setdefault(name, []).append(host_cell(*ways))
+        return [f"{name}: {page.get(name)}, the program: {program.get(name)}"
+                for name in sorted(page.keys() | program.keys()) if page.get(name) != program.get(name)]
+
+    def this_host(self, page):
+        """One of the columns is this host, as doctor sees it."""
+        said = {name: host_cell(row["any"], row["kernel"]) for name, row in
+                json.loads(self.run("doctor", "--json").stdout)["limits"].items()}
+        if said["processes"] != "rlimit":
+            said["processes/uid0"] = said.pop("processes")
+        if not any(all(page[name][column] == cell for name, cell in said.items()) for column in range(3)):
+            self.fault(f"agentbox.1: Limits: no column is this host: {said}")
 
     def keys(self, page):
         paths = sorted((self.source / "src/profile").glob("*.c"))
@@ -236,7 +272,7 @@ class Checker:
 
 
 def main():
-    check = Checker(os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]))
+    check = Checker(os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3])
     one = check.read("man/agentbox.1")
     five = check.read("man/agentbox.yaml.5")
     check.commands(one)
