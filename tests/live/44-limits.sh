@@ -204,13 +204,26 @@ base_profile
 run_json -- bash -c 'dd if=/dev/zero of=/tmp/f bs=1M count=64 2>&1 && for ((i = 0; i < 200; i++)); do : >/dev/shm/$i || exit 9; done'
 is "$rc" 0 "by default there is room for both (control)"
 
-# --- many runs that end by their time
+# --- many runs that end by their time. Alone in a pid namespace, every process there is is counted.
 if [ "$CALLER" = user ]; then
 	base_profile "limits: {grace: 10ms}"
+	as_before() {
+		now=(/proc/[0-9]*)
+		[ "${now[*]}" = "${before[*]}" ]
+	}
+	before=(/proc/[0-9]*)
 	for ((i = 0; i < 300; i++)); do
 		ab --timeout 20ms -- bash -c 'trap "" TERM; for i in 1 2 3 4; do sleep 50 & done; wait' >/dev/null 2>&1
 		[ $? = 124 ] || { fail "run $i of 300 is 124"; break; }
 	done
 	no_sandbox_left "300 timed-out runs left no process"
+	if [ "$LIVE_IS_PRIVATE" = 1 ]; then
+		wait_for as_before
+		is "${now[*]}" "${before[*]}" "every process of this pid namespace is what it was before them"
+		sleep 600 &
+		check_not "one more is seen (control)" as_before
+		kill $!
+		wait $! 2>/dev/null
+	fi
 fi
 done_testing
