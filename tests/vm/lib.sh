@@ -12,6 +12,12 @@ if [ $$ = 1 ]; then
 	mount -t sysfs sys /sys
 	mount -t devtmpfs dev /dev
 	mkdir -p /dev/pts /dev/shm
+	mount -t devpts -o mode=620,ptmxmode=666 devpts /dev/pts
+	mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+	ln -s /proc/self/fd /dev/fd
+	for n in 0:stdin 1:stdout 2:stderr; do
+		ln -s "/proc/self/fd/${n%:*}" "/dev/${n#*:}"
+	done
 	mount -t cgroup2 -o nsdelegate cg /sys/fs/cgroup
 fi
 chmod 1777 /tmp

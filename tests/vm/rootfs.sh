@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# rootfs.sh - print the path of a cpio archive with a small Debian in it: systemd with user managers,
+# rootfs.sh - print the path of a disk image with a small Debian in it: systemd with user managers,
 # and what the live tests call. Made once with debootstrap, and kept in $AGENTBOX_VM_CACHE.
 set -euo pipefail
 cache=${AGENTBOX_VM_CACHE:-/var/tmp/agentbox-vm.$EUID}
-out=$cache/root.cpio
+packages=systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,python3,procps,iproute2,strace,libcap2-bin,busybox,gawk
+# A list that changes makes another one.
+out=$cache/root-$(cksum <<<"$packages" | cut -d' ' -f1).ext4
+export PATH=$PATH:/usr/sbin:/sbin
 no() {
 	echo "$*" >&2
 	exit 1
@@ -18,11 +21,12 @@ if [ -s "$out" ]; then
 	exit
 fi
 [ "$EUID" = 0 ] || no "a root file system is made by root alone"
-command -v debootstrap >/dev/null || no "debootstrap is not installed"
+for tool in debootstrap mke2fs; do
+	command -v $tool >/dev/null || no "$tool is not installed"
+done
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 [ "$(. /etc/os-release && echo "$ID")" = debian ] || no "the root file system is a Debian's"
 
-packages=systemd,systemd-sysv,dbus,dbus-user-session,libpam-systemd,python3,procps,iproute2,strace,libcap2-bin,busybox
 rm -rf --one-file-system "$cache/part"
 mkdir "$cache/part"
 trap 'rm -rf --one-file-system "$cache/part"' EXIT
@@ -36,6 +40,6 @@ echo 'u:x:1000:' >>etc/group
 echo 'u:*:19000::::::' >>etc/shadow
 mkdir -m 755 home/u new ws profiles
 chown 1000:1000 home/u ws
-find . -mindepth 1 | cpio -o -H newc --quiet >"$out.part"
+mke2fs -q -t ext4 -O ^has_journal -d . "$out.part" 1536M
 mv "$out.part" "$out"
 echo "$out"

@@ -1,18 +1,33 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# vm.sh [--system] SERIES GUEST [KERNEL PARAMETERS...]: boot a kernel of a series (6.1, 6.12) in QEMU,
-# without any acceleration, with the built program, the probe and a busybox as its whole system, and
-# run GUEST in it as root. With --system all is added to a Debian with systemd (rootfs.sh), which runs
-# GUEST as a service. What GUEST prints on the serial line is TAP.
+# vm.sh [--system | --live SUITES | --apparmor PROFILE] SERIES GUEST [KERNEL PARAMETERS...]: boot a kernel of a series (6.1,
+# 6.12) in QEMU, without any acceleration, with the built program, the probe and a busybox as its whole
+# system, and run GUEST in it as root. With --system all is added to a Debian on a disk (rootfs.sh), whose
+# systemd runs GUEST as a service; with --live GUEST is the first process of that Debian, and finds the
+# live suites of that list there. --apparmor adds a parser of AppArmor policies (parser.sh) and the
+# profile to the small system. What GUEST prints on the serial line is TAP.
 #
 # Needs AGENTBOX and PROBE. AGENTBOX_VM_KERNEL names another kernel; see kernel.sh for the rest.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-system=
-if [ "$1" = --system ]; then
-	system=1
+disk=
+suites=
+apparmor=
+case $1 in
+--system)
+	disk=system
 	shift
-fi
+	;;
+--live)
+	disk=live
+	suites=$2
+	shift 2
+	;;
+--apparmor)
+	apparmor=$2
+	shift 2
+	;;
+esac
 series=$1
 guest=$2
 shift 2
@@ -36,7 +51,9 @@ kernel=${AGENTBOX_VM_KERNEL:-}
 [ -n "$kernel" ] || kernel=$("$here/kernel.sh" "$series" 2>&1) || out_of_reach "$kernel"
 
 debian=
-[ -z "$system" ] || debian=$("$here/rootfs.sh" 2>&1) || out_of_reach "$debian"
+[ -z "$disk" ] || debian=$("$here/rootfs.sh" 2>&1) || out_of_reach "$debian"
+parser=
+[ -z "$apparmor" ] || parser=$("$here/parser.sh" 2>&1) || out_of_reach "$parser"
 
 root=$(mktemp -d /var/tmp/agentbox-vm.XXXXXX)
 trap 'rm -rf --one-file-system "$root"' EXIT
@@ -74,12 +91,18 @@ small_system() {
 		esac
 		install -D -m 755 "$lib" "$tree$at"
 	done
+	if [ -n "$parser" ]; then
+		cp -r "$parser/." "$tree/"
+		# Where the program lies in the guest.
+		sed -E 's|^(profile agentbox ).*/bin/agentbox |\1/usr/bin/agentbox |' "$apparmor" >"$tree/etc/apparmor.d/agentbox"
+		chmod -R go+rX "$tree/etc"
+	fi
 	printf 'root:x:0:0::/root:/bin/sh\nu:x:1000:1000::/home/u:/bin/sh\n' >"$tree/etc/passwd"
 	printf 'root:x:0:\nu:x:1000:\n' >"$tree/etc/group"
 	start='/bin/sh /lib.sh'
 }
 
-# The archives of an initramfs are unpacked one after the other.
+# On a disk, of which each guest writes its own copy: a file system that maps ids in every kernel.
 debian_system() {
 	common
 	# What the program needs and the Debian has not, where its own are looked for as well.
@@ -89,6 +112,11 @@ debian_system() {
 		*) install -D -m 755 "$lib" "$tree/usr/local/lib/${lib##*/}" ;;
 		esac
 	done
+	memory=1536
+}
+
+systemd_system() {
+	debian_system
 	mkdir -p "$tree/etc/systemd/system/multi-user.target.wants"
 	cat >"$tree/etc/systemd/system/guest.service" <<'UNIT'
 [Unit]
@@ -104,29 +132,61 @@ UNIT
 	for unit in serial-getty@ttyS0 getty@tty1 systemd-networkd systemd-timesyncd apt-daily.timer apt-daily-upgrade.timer; do
 		ln -s /dev/null "$tree/etc/systemd/system/${unit%.timer}.$([ "${unit%.timer}" = "$unit" ] && echo service || echo timer)"
 	done
-	memory=2048
 	start=/lib/systemd/systemd
 }
 
-if [ -n "$system" ]; then debian_system; else small_system; fi
+# The live suites as they lie in the source, for they look for what is beside them.
+live_system() {
+	debian_system
+	mkdir -p "$tree/src/tests" "$tree/etc"
+	cp -r "$here/../live" "$here/../profiles" "$tree/src/tests/"
+	cp -r "$here/../../profiles" "$tree/src/"
+	[ -z "${DENY:-}" ] || install -m 755 "$DENY" "$tree/usr/bin/deny-syscall"
+	echo "$suites" >"$tree/src/suites"
+	# Every installed system has these.
+	echo "127.0.0.1 localhost" >"$tree/etc/hosts"
+	echo guest >"$tree/etc/hostname"
+	start='/bin/bash /lib.sh'
+}
+
+case $disk in
+system) systemd_system ;;
+live) live_system ;;
+*) small_system ;;
+esac
 # pivot_root(2) does not leave the initramfs itself: the system becomes a mount above it.
-cat >"$tree/init" <<INIT
+enter() {
+	cat <<INIT
 #!/bin/sh
 mkdir -p /new
-mount --bind / /new
+$1
 cd /new
 mount --move . /
 exec chroot . $start
 INIT
+}
+if [ -n "$disk" ]; then
+	mkdir -p "$root/first"/{bin,dev,new}
+	install -m 755 "$(command -v busybox)" "$root/first/bin/busybox"
+	for applet in sh mount mkdir tar chroot sleep; do ln -s busybox "$root/first/bin/$applet"; done
+	tar -C "$tree" --owner=0 --group=0 -cf "$root/first/tree.tar" .
+	tree=$root/first
+	enter 'mount -t devtmpfs dev /dev
+until mount -t ext4 -o noatime /dev/nvme0n1 /new; do sleep 0.2; done
+tar -C /new -xf /tree.tar' >"$tree/init"
+else
+	enter 'mount --bind / /new' >"$tree/init"
+fi
 chmod 755 "$tree/init"
-[ -z "$debian" ] || cat "$debian" >"$root/initrd"
-(cd "$tree" && find . -mindepth 1 | cpio -o -H newc --quiet) >>"$root/initrd"
+(cd "$tree" && find . -mindepth 1 | cpio -o -H newc --quiet) >"$root/initrd"
+drive=()
+[ -z "$disk" ] || drive=(-drive "file=$debian,format=raw,if=none,id=disk,snapshot=on" -device "nvme,serial=1,drive=disk")
 
 # Without acceleration a kernel now and then stumbles over the code that it patches while it starts.
 # A guest that did not come up, or whose kernel fell, says nothing of what it was to try.
 boot() {
-	timeout -k 5 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 \
-		-m "${AGENTBOX_VM_MEMORY:-$memory}" -M q35 -nodefaults -nographic -serial stdio -no-reboot \
+	TMPDIR=$root timeout -k 5 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 \
+		-m "${AGENTBOX_VM_MEMORY:-$memory}" -M q35 "${drive[@]}" -nodefaults -nographic -serial stdio -no-reboot \
 		-kernel "$kernel" -initrd "$root/initrd" -append "console=ttyS0 panic=-1 oops=panic quiet \
 		mitigations=off nokaslr systemd.show_status=0 $*" </dev/null >"$root/out" 2>&1 || true
 	grep -q '^# up' "$root/out" && ! grep -q 'Kernel panic' "$root/out"
@@ -139,7 +199,7 @@ done
 tr -d '\r' <"$root/out" | awk '
 	/^(not )?ok - / { n++; sub(/ok - /, "ok " n " - "); if (/^not/) bad++; print; next }
 	/^# done$/ { done = 1; next }
-	{ sub(/^/, "# "); print }
+	{ if (!/^#/) sub(/^/, "# "); print }
 	END {
 		if (!done) { print "not ok " ++n " - the guest came to its end"; bad++ }
 		print "1.." n; exit bad > 0
