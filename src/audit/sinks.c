@@ -95,9 +95,12 @@ int audit_sinks_write(const struct audit_options *opt, const struct strbuf *line
 		return 0;
 	/* A reader that is gone is an error like any other. */
 	(void)sigaction(SIGPIPE, &ignore, &old);
-	for (size_t i = 0; i < opt->n_fds && ret == 0; i++) {
+	/* One that fails is told; the others have it all the same. */
+	for (size_t i = 0; i < opt->n_fds; i++) {
 		int r = write_lines(opt->fds[i], lines);
 
+		if (ret != 0)
+			continue;
 		if (r == -ETIMEDOUT)
 			ret = err_set(err, ERR_AUDIT, 0,
 				      "descriptor %d has taken no record for %d s: nobody reads it",

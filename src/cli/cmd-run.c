@@ -317,8 +317,7 @@ static int run_prepared(struct arena *a, struct run_args *args, struct prepared 
 	note_stdin(args);
 	if (!args->quiet)
 		network_say(&args->network);
-	if (prep->record.lost)
-		cli_say("the outcome could not be written to the audit log");
+	record_say(&prep->record);
 	return outcome_rc(out);
 }
 

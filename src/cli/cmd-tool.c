@@ -184,8 +184,7 @@ static int run(struct tool_args *args, struct tool *t, struct tool_list *l, stru
 		*err = out->err;
 	if (!args->quiet)
 		report_limit(p->plan, out);
-	if (p->record.lost)
-		cli_say("the outcome could not be written to the audit log");
+	record_say(&p->record);
 	if (!args->quiet && out->work.cut && out->work.errnum == 0)
 		note_cut(t, &out->work);
 	if (out->status != OUTCOME_EXITED)

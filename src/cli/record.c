@@ -215,6 +215,10 @@ static int outcome_append(struct record *r, json_t *extra, const char *reason, s
 	/* Nothing of this request is in the log, and nothing ran. */
 	if (r->held != NULL)
 		return -1;
+	if (r->head.seq != seq && !r->context->profile->audit.no_file) {
+		r->unsent = arena_strdup(r->context->arena, err->msg);
+		return -1;
+	}
 	r->lost = true;
 	if (r->head.seq == seq)
 		audit_mark_lost(r->audit, r->request_id);
@@ -238,7 +242,7 @@ static int hook_finish(void *ctx, const struct outcome *o, struct err *err)
 	if (outcome_append(r, extra, o->err.set ? o->err.msg : NULL, err) == 0)
 		return 0;
 	/* That the record is lost is told by whoever looks at it. */
-	return r->lost ? 0 : -1;
+	return r->lost || r->unsent != NULL ? 0 : -1;
 }
 
 void record_failure(struct record *r, const struct err *why)
@@ -261,6 +265,16 @@ void record_attachment(struct record *r, struct run_attachment *ret)
 		.after_clone = hook_after_clone,
 		.finish = hook_finish,
 	};
+}
+
+void record_say(const struct record *r)
+{
+	if (r->lost)
+		cli_say("the outcome could not be written to the audit log");
+	else if (r->unsent != NULL)
+		cli_say("the outcome is in the audit log, and not in all that its records go to: "
+			"%s",
+			r->unsent);
 }
 
 void record_close(struct record *r)

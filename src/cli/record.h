@@ -28,6 +28,7 @@ struct record {
 	bool has_hashes;
 	bool decided;       /* allowed: an outcome must follow */
 	bool lost;          /* the outcome could not be written */
+	const char *unsent; /* the log has it, and why another sink has not; or NULL */
 	json_t *violations; /* owned: an array, or NULL */
 	bool lists;         /* what was listed: for the outcome's record, not for the caller */
 	uint64_t listed, hidden;
@@ -52,4 +53,6 @@ void record_failure(struct record *r, const struct err *why);
 MUST_CHECK int record_net(struct record *r, const struct audit_record *what, struct err *err);
 /* record_attachment() - start and outcome records as hooks of run/. @ret points into @r. */
 void record_attachment(struct record *r, struct run_attachment *ret);
+/* record_say() - the line about an outcome that is not everywhere, if it is not. */
+void record_say(const struct record *r);
 void record_close(struct record *r);

@@ -215,6 +215,8 @@ static json_t *audit_json(const struct record *r)
 	o = json_object();
 	if (r->lost)
 		json_put(o, "lost", json_true());
+	if (r->unsent != NULL)
+		json_put(o, "unsent", json_true());
 	if (r->has_head) {
 		json_put(o, "seq", json_integer((json_int_t)r->head.seq));
 		json_put(o, "sha256", json_text(r->head.sha256));

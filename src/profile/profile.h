@@ -175,7 +175,7 @@ struct profile_sandbox {
 	ARRAY_OF(struct profile_env) env_set;
 	profile_names env_deny;
 	profile_names env_required; /* names without '*' that the command must have */
-	const char *env_file; /* host path, or NULL */
+	const char *env_file;       /* host path, or NULL */
 	struct profile_pos env_file_pos;
 	ARRAY_OF(struct profile_env) env_vars; /* what it holds */
 	bool any_command;                      /* key absent: whatever is there and executable */

@@ -85,6 +85,33 @@ expect_rc 0 "it is not handed on" ab -- sh -c '! [ -e /proc/self/fd/7 ]' 7>"$T/s
 expect_rc 120 "a denial" ab -a stranger -- true 7>"$T/sink"
 is "$(records "$T/sink")" "decision" "is told there"
 expect_rc 0 "the log verifies" "$AGENTBOX" audit verify --state "$STATE"
+# One that fails after the command began: the log has the outcome, and so have the others.
+mkfifo "$T/fifo"
+late() { # ARGS...: descriptor 7 goes to a reader that leaves after two records
+	rm -f "$WS/go"
+	{ { read -r _ && read -r _; } <"$T/fifo"; : >"$WS/go"; } &
+	ab "$@" -- sh -c 'until [ -e go ]; do sleep 0.02; done; exit 3' 7>"$T/fifo" 8>"$T/other"
+	local rc=$?
+	wait $!
+	return $rc
+}
+rm -rf "$STATE"
+audited '{to: [file, "fd:7", "fd:8"]}'
+expect_rc 3 "a descriptor that nobody reads any more when the command ends" late
+like "$(cat "$T/err")" "the outcome is in the audit log, and not in all .* descriptor 7: " "is told, and not as a loss"
+is "$(records "$STATE/audit.jsonl")" "decision start outcome" "the log has the outcome"
+is "$(records "$T/other")" "decision start outcome" "another descriptor has it too"
+late --json >"$T/j" 2>/dev/null
+json_is "$T/j" '(o["audit"]["unsent"] is True and "lost" not in o["audit"] and o["audit"]["seq"] == 6 and o["exit_code"] == 3)' \
+	"nor is it one in the result"
+expect_rc 0 "the next run" ab --json -- true 7>/dev/null 8>/dev/null
+json_is "$T/out" '"unsent" not in o["audit"] and "lost" not in o["audit"]' "has nothing to tell (control)"
+is "$(records "$STATE/audit.jsonl")" "$(echo {1,2,3}' decision start outcome' | sed 's/[123] //g')" "and no loss to record"
+audited '{to: ["fd:7"]}'
+rm -rf "$STATE"
+late --json >"$T/j" 2>/dev/null 8>&-
+json_is "$T/j" 'o["audit"]["lost"] is True and "unsent" not in o["audit"]' "where nothing else is kept, it is lost"
+rm "$WS/go"
 base_profile
 expect_rc 0 "--audit-fd" ab --audit-fd 9 -- true 9>"$T/sink"
 is "$(records "$T/sink")" "decision start outcome" "the same"
