@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "relay/listen.h"
 #include "relay/process.h"
+#include "sys/process.h"
 
 /* Bounds of waits that nothing in the sandbox can lengthen. */
 #define READY_MS    10000
@@ -332,22 +333,20 @@ static int hook_after_clone(void *ctx, const struct run_child *child, struct err
 
 static bool reap(struct relay_attach *r, int wait_ms)
 {
-	uint64_t until = now_ms() + (uint64_t)wait_ms;
-	struct timespec nap = { .tv_nsec = 50000 };
+	FD_AUTO pidfd = sys_pidfd_open(r->pid, 0);
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	pid_t got;
 
-	for (;;) {
-		pid_t got = waitpid(r->pid, NULL, WNOHANG);
-
-		if (got == r->pid || (got < 0 && errno != EINTR)) {
-			r->pid = 0;
-			return true;
-		}
-		if (now_ms() >= until)
-			return false;
-		(void)nanosleep(&nap, NULL);
-		if (nap.tv_nsec < 1000000)
-			nap.tv_nsec *= 2;
-	}
+	/* Where there is none to be had, the whole time goes by: poll(2) passes over it. */
+	while (poll(&p, 1, wait_ms) < 0 && errno == EINTR)
+		;
+	do
+		got = waitpid(r->pid, NULL, WNOHANG);
+	while (got < 0 && errno == EINTR);
+	if (got == 0)
+		return false;
+	r->pid = 0;
+	return true;
 }
 
 static int report_dropped(struct relay_attach *r, struct err *err)
