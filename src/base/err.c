@@ -23,8 +23,16 @@ const char *err_code_name(enum err_code code)
 
 const char *err_text(int errnum)
 {
-	return errnum == EMFILE ? "Too many open files (ulimit -n raises the limit)"
-				: strerror(errnum);
+	switch (errnum) {
+	case EMFILE:
+		return "Too many open files (ulimit -n raises the limit)";
+	case ELOOP:
+		/* Paths are resolved without links: one is enough for it. */
+		return "a symbolic link stands in the way, a loop of them or one that came while "
+		       "it was looked at (try again, or name the real path)";
+	default:
+		return strerror(errnum);
+	}
 }
 
 static void err_fill(struct err *err, enum err_code code, int errnum)

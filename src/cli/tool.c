@@ -29,6 +29,7 @@ static const struct {
 	{ EROFS, "permission_denied", NULL },
 	{ EINVAL, "not_a_file", "is no regular file" },
 	{ ESTALE, "changed", "changed while it was being looked at: try again" },
+	{ ELOOP, "changed", "changed while it was being looked at: try again" },
 	{ EEXIST, "changed", "appeared while it was being written: try again" },
 	{ EFBIG, "too_large", "is larger than may be written at once" },
 	{ ENOSPC, "no_space", NULL },

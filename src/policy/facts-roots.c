@@ -230,7 +230,8 @@ static int open_free(struct arena *a, const char *path, const struct facts_calle
 	for (int hops = 0; fd < 0 && errno == ELOOP && hops < LINK_HOPS_MAX; hops++) {
 		int r = link_replace(a, &path, c);
 
-		if (r < 0)
+		/* None is there any more: as it is now. */
+		if (r < 0 && r != -ELOOP)
 			return r;
 		fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 	}

@@ -15,7 +15,7 @@ int blame_at(struct err *err, enum cause_place place, int errnum, const char *wh
 	cause_facts_gather(&facts);
 	if (!cause_find(&facts, place, errnum, &c))
 		return err_set(err, ERR_HOST, errnum, "%s", what);
-	err_set(err, ERR_HOST, 0, "%s: %s (%s; %s)", what, strerror(errnum), c.text, c.remedy);
+	err_set(err, ERR_HOST, 0, "%s: %s (%s; %s)", what, err_text(errnum), c.text, c.remedy);
 	err->errnum = errnum;
 	return -1;
 }
@@ -71,9 +71,11 @@ int blame_step(struct err *err, const struct plan *plan, const struct child_repo
 		return err_set(err, ERR_INTERNAL, EPROTO, "the sandbox reports an unknown step");
 	(void)snprintf(what, sizeof(what), "%s%s%s", child_step_name((enum child_step)r->step),
 		       path == NULL ? "" : ": ", path == NULL ? "" : path);
-	if (errnum == ESTALE) {
+	/* What a path of the plan leads to was free of links when it was decided on. */
+	if (errnum == ESTALE || (errnum == ELOOP && path != NULL)) {
 		err_set(err, ERR_HOST, 0,
-			"%s: changed while the sandbox was being built; try again", what);
+			"%s: changed while the sandbox was being built%s; try again", what,
+			errnum == ELOOP ? " (a symbolic link stands there now)" : "");
 		err->errnum = errnum;
 		return -1;
 	}

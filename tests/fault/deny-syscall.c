@@ -46,9 +46,11 @@ static const struct {
 static const struct {
 	const char *name;
 	unsigned value;
-} errnos[] = {
-	{ "EPERM", EPERM }, { "EACCES", EACCES }, { "ENOSYS", ENOSYS }, { "EOPNOTSUPP", EOPNOTSUPP }
-};
+} errnos[] = { { "EPERM", EPERM },
+	       { "EACCES", EACCES },
+	       { "ENOSYS", ENOSYS },
+	       { "EOPNOTSUPP", EOPNOTSUPP },
+	       { "ELOOP", ELOOP } };
 
 static struct sock_filter filter[CALLS_MAX * 5 + 2] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

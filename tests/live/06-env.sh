@@ -222,7 +222,7 @@ like "$(cat "$T/err")" "^agentbox: [^ ]*base.yaml:6:[0-9]+: missing: NEEDED_KEY 
 unlike "$(cat "$T/err")" "foo|hush|BAR" "and nothing else of the environment"
 check_not "nothing ran" test -e "$WS/ran"
 NEEDED_KEY=hush expect_rc 0 "one that it has (control)" ab -- sh -c 'test "$NEEDED_KEY" = hush'
-NEEDED_KEY= expect_rc 0 "an empty one" ab -- sh -c 'test "${NEEDED_KEY-none}" = ""'
+NEEDED_KEY='' expect_rc 0 "an empty one" ab -- sh -c 'test "${NEEDED_KEY-none}" = ""'
 "$AGENTBOX" run --json --state "$STATE" -p "$P" -- true >"$T/j" 2>/dev/null
 json_is "$T/j" 'o["rc"] == 125 and not o["started"] and o["error"]["code"] == "request"' "in the result"
 expect_rc 125 "a plan is none either" ab --dry-run -- true

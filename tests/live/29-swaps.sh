@@ -93,5 +93,26 @@ is "$(guarded)" "$before" "what was written went nowhere else"
 for n in "${NAMES[@]}"; do
 	expect_out allowed "standing still again: $n (control)" t read "/ws/$n"
 done
+unlike "$(cat "$T/said")" "Too many levels" "what happened and what to do is said in our words"
+# What a start may meet that is as busy, each time: a link where the decision was on none.
+told() { # CALL
+	expect_rc 125 "a link that came meanwhile, as $1 tells it" "$DENY" ELOOP "$1" -- \
+		"$AGENTBOX" run --state "$STATE" -p "$P" -- cat /ws/file
+	like "$(cat "$T/err")" "symbolic link stands .*try again" "$1: is told as that"
+	unlike "$(cat "$T/err")" "Too many levels" "$1: and not in the kernel's words"
+}
+if [ -n "$DENY" ]; then
+	told openat2
+	told open_tree
+	told move_mount
+else
+	skip "links that come meanwhile" "no filter here"
+fi
+ln -s loop-b "$T/loop-a"
+ln -s loop-a "$T/loop-b"
+sed "s|$WS|$T/loop-a|" "$P" >"$T/loop.yaml"
+expect_rc 125 "a root that is a loop of links" "$AGENTBOX" run --state "$STATE" -p "$T/loop.yaml" -- true
+like "$(cat "$T/err")" "loop.yaml:1:[0-9]+: root '.*loop-a': a symbolic link stands in the way, a loop" \
+	"is told with its place"
 no_sandbox_left "no process is left"
 done_testing

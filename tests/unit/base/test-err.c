@@ -20,6 +20,11 @@ static void test_set(struct tap *t)
 	tap_ok(t,
 	       e.set && e.code == ERR_HOST && e.errnum == ENOENT && e.file == NULL && e.line == 0,
 	       "and its fields");
+	tap_int(t, err_set(&e, ERR_HOST, ELOOP, "/w/x"), -1, "a link where none may be");
+	tap_str(t, e.msg,
+		"/w/x: a symbolic link stands in the way, a loop of them or one that came while it "
+		"was looked at (try again, or name the real path)",
+		"is told with what to do");
 	tap_int(t, err_set(&e, ERR_USAGE, 0, "plain"), -1, "without an errno");
 	tap_str(t, e.msg, "plain", "the message stands alone");
 	tap_int(t, err_set_at(&e, ERR_PROFILE, "p.yaml", 3, 7, "no %d", 5), -1, "with a position");

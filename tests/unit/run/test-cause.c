@@ -285,6 +285,29 @@ static void test_places(struct tap *t)
 	tap_int(t, blame_place(CHILD_STEP_MAX), CAUSE_OTHER, "a step that is none");
 }
 
+/* A link that came after the decision: what happened and what to do, not the kernel's words. */
+static void test_links(struct tap *t)
+{
+	struct plan_source source = { .path = "/srv/w" };
+	const struct plan plan = { .sources = &source, .n_sources = 1, .workdir = "/w" };
+	static const enum child_step steps[] = { CHILD_STEP_SOURCES, CHILD_STEP_WORKDIR,
+						 CHILD_STEP_HOSTNAME };
+	static const char *const want[] = { "/srv/w: changed while the sandbox was being built (a "
+					    "symbolic link stands there now); try again",
+					    "/w: changed while the sandbox was being built",
+					    "a symbolic link stands in the way" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		const struct child_report r = { .step = steps[i], .errnum = ELOOP };
+		struct err err = { 0 };
+
+		tap_int(t, blame_step(&err, &plan, &r), -1, "a link in a step");
+		tap_ok(t, strstr(err.msg, want[i]) != NULL && strstr(err.msg, "Too many") == NULL,
+		       "%s", err.msg);
+		tap_int(t, err.errnum, ELOOP, "the number stays");
+	}
+}
+
 /* The facts of this very host are facts: where nothing failed, no number is made up. */
 static void test_gather(struct tap *t)
 {
@@ -306,6 +329,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		test_row(&t, &rows[i]);
 	test_places(&t);
+	test_links(&t);
 	test_gather(&t);
 	return tap_done(&t);
 }
