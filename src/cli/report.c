@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/exitcode.h"
+#include "policy/facts-answers.h"
 
 /* Else the command seems to have failed of itself. */
 void report_limit(const struct plan *p, const struct outcome *out)
@@ -21,9 +22,16 @@ void report_limit(const struct plan *p, const struct outcome *out)
 /* What is weaker than it could be, on this host or by the profile's own word. */
 void report_weaker(const struct prepared *prep)
 {
+	const struct facts_answers *answers = prep->context.facts.answers;
+
 	if (prep->plan->ids.identity == PLAN_IDENTITY_ROOT)
 		cli_say("running as kernel uid 0 without capabilities: %s",
 			prepare_identity_reason(prep->context.arena, prep));
+	for (size_t i = 0; i < answers->mounts.n; i++)
+		if (!answers->mounts.v[i].answers)
+			cli_say("%s does not answer (a FUSE or network mount without its server?) "
+				"and is hidden",
+				answers->mounts.v[i].path);
 	if (prep->plan->outer_proc)
 		cli_say("degraded (no_proc): /proc is the outer one, read-only; processes outside "
 			"of the sandbox can be seen in it");

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "policy/facts-answers.h"
 #include "policy/facts-roots.h"
 #include "policy/grants.h"
 
@@ -153,6 +154,7 @@ int facts_grants_gather(struct arena *a, const struct facts_input *in, struct fa
 
 struct scan {
 	struct arena *arena;
+	struct facts_answers *answers;
 	facts_names_found *found;
 	size_t names;
 };
@@ -188,16 +190,17 @@ static int scan_entry(struct scan *s, int fd, const char *rel, const struct dire
 	}
 	if (type != DT_DIR || rel[0] != '\0')
 		return 0;
-	sub = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	sub = facts_answers_dir(s->answers, fd, e->d_name, RESOLVE_NO_SYMLINKS);
 	if (sub >= 0)
 		return scan_dir(s, sub, e->d_name);
-	/* Closed to the caller, as whom the programs run: they know names in it, or open it. */
-	if (errno == EACCES) {
+	/* Closed to the caller, as whom the programs run: they know names in it, or open it. Or it
+	 * does not answer now, and will later. */
+	if (sub == -EACCES) {
 		*array_push(s->arena, s->found) = arena_strdup(s->arena, e->d_name);
 		return 0;
 	}
 	/* Gone, or replaced. */
-	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
+	return sub == -ENOENT || sub == -ENOTDIR || sub == -ELOOP ? 0 : sub;
 }
 
 static int scan_dir(struct scan *s, int fd, const char *rel)
@@ -223,9 +226,10 @@ static int scan_dir(struct scan *s, int fd, const char *rel)
 	return n < 0 ? -errno : 0;
 }
 
-int facts_sockets_find(struct arena *a, int dirfd, facts_names_found *ret)
+int facts_sockets_find(struct arena *a, struct facts_answers *answers, int dirfd,
+		       facts_names_found *ret)
 {
-	struct scan s = { .arena = a, .found = ret };
+	struct scan s = { .arena = a, .answers = answers, .found = ret };
 	FD_AUTO fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : scan_dir(&s, fd, "");

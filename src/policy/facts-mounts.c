@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -11,6 +12,7 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "policy/facts-answers.h"
 
 /* Thousands of mounts with kilobytes of options each. */
 #define MOUNTINFO_MAX ((size_t)64 * 1024 * 1024)
@@ -53,6 +55,20 @@ const char *facts_mounts_point(struct arena *a, const char *line, size_t len)
 	return out;
 }
 
+/* The first field behind " - ". NULL for a line that has none. */
+static const char *mount_type(struct arena *a, const char *line, size_t len)
+{
+	const char *sep = memmem(line, len, " - ", 3);
+	const char *end = line + len;
+	const char *stop;
+
+	if (sep == NULL)
+		return NULL;
+	sep += 3;
+	stop = memchr(sep, ' ', (size_t)(end - sep));
+	return arena_strndup(a, sep, (size_t)((stop == NULL ? end : stop) - sep));
+}
+
 struct mounts {
 	struct arena *arena;
 	const struct facts_input *in;
@@ -79,7 +95,8 @@ static bool holds_control(const struct mounts *m, const struct facts_object *o)
 	return false;
 }
 
-static int check_mount(struct mounts *m, const struct facts_root *root, const char *point)
+static int check_mount(struct mounts *m, const struct facts_root *root, const char *point,
+		       const char *type)
 {
 	const struct profile_pos *pos = &root->root->pos;
 	struct facts_object o;
@@ -91,8 +108,10 @@ static int check_mount(struct mounts *m, const struct facts_root *root, const ch
 		return 0;
 	if (r < 0)
 		return err_set(m->err, ERR_HOST, -r, "the mount '%s' below a root", point);
+	/* What somebody serves is no file system of the kernel's, and need not answer. */
 	if (S_ISDIR(o.mode) || S_ISREG(o.mode))
-		r = facts_judge(m->judge, &o, "the mount below a root", point, pos, m->err);
+		r = (facts_is_served(type) ? facts_judge_place : facts_judge)(
+			m->judge, &o, "the mount below a root", point, pos, m->err);
 	if (r == 0 && holds_control(m, &o))
 		r = err_set_at(m->err, ERR_PROFILE, pos->file, pos->line, pos->col,
 			       "below root '%s', '%s' is a mount that shows the profile: it cannot "
@@ -102,14 +121,22 @@ static int check_mount(struct mounts *m, const struct facts_root *root, const ch
 	return r;
 }
 
-static int check_point(struct mounts *m, const char *point)
+static int unreadable(struct err *err)
+{
+	return err_set(err, ERR_HOST, 0, "/proc/self/mountinfo cannot be read");
+}
+
+static int check_point(struct mounts *m, const char *point, const char *line, size_t len)
 {
 	for (size_t i = 0; i < m->facts->roots.n; i++) {
 		const struct facts_root *root = &m->facts->roots.v[i];
+		const char *type;
 
-		if (root->present && path_covers(root->object.path, point) &&
-		    strcmp(root->object.path, point) != 0)
-			return check_mount(m, root, point);
+		if (!root->present || !path_covers(root->object.path, point) ||
+		    strcmp(root->object.path, point) == 0)
+			continue;
+		type = mount_type(m->arena, line, len);
+		return type == NULL ? unreadable(m->err) : check_mount(m, root, point, type);
 	}
 	return 0;
 }
@@ -123,21 +150,51 @@ static bool has_directory(const struct facts *f)
 	return false;
 }
 
+static int mounts_read(struct arena *a, char **ret_text, size_t *ret_len)
+{
+	FD_AUTO fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+
+	*ret_text = NULL;
+	*ret_len = 0;
+	return fd < 0 ? -errno : io_read_file(fd, MOUNTINFO_MAX, a, ret_text, ret_len);
+}
+
+int facts_mounts_served(struct arena *a, uint64_t mnt_id)
+{
+	size_t len;
+	char *text;
+	int r = mounts_read(a, &text, &len);
+
+	if (r < 0)
+		return r;
+	for (char *line = text; line < text + len;) {
+		char *end = memchr(line, '\n', (size_t)(text + len - line));
+		const char *type;
+		char *stop;
+
+		if (end == NULL)
+			end = text + len;
+		if (strtoull(line, &stop, 10) == mnt_id && stop > line && *stop == ' ') {
+			type = mount_type(a, line, (size_t)(end - line));
+			return type == NULL ? -EINVAL : facts_is_served(type);
+		}
+		line = end + 1;
+	}
+	/* Mounted meanwhile, or seen from another root: it is asked. */
+	return 1;
+}
+
 int facts_mounts_check(struct arena *a, const struct facts_input *in,
 		       const struct facts_judge *judge, const struct facts *f, struct err *err)
 {
 	struct mounts m = { .arena = a, .in = in, .judge = judge, .facts = f, .err = err };
-	FD_AUTO fd = -1;
 	size_t len;
 	char *text;
 	int r;
 
 	if (!has_directory(f))
 		return 0;
-	fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_set(err, ERR_HOST, errno, "/proc/self/mountinfo");
-	r = io_read_file(fd, MOUNTINFO_MAX, a, &text, &len);
+	r = mounts_read(a, &text, &len);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "/proc/self/mountinfo");
 	for (char *line = text; line < text + len;) {
@@ -148,8 +205,8 @@ int facts_mounts_check(struct arena *a, const struct facts_input *in,
 			end = text + len;
 		point = facts_mounts_point(a, line, (size_t)(end - line));
 		if (point == NULL)
-			return err_set(err, ERR_HOST, 0, "/proc/self/mountinfo cannot be read");
-		if (check_point(&m, point) != 0)
+			return unreadable(err);
+		if (check_point(&m, point, line, (size_t)(end - line)) != 0)
 			return -1;
 		line = end + 1;
 	}

@@ -11,6 +11,10 @@ MUST_CHECK int facts_mounts_check(struct arena *a, const struct facts_input *in,
 				  const struct facts_judge *judge, const struct facts *f,
 				  struct err *err);
 
+/* facts_mounts_served() - is the mount with this id of a file system that somebody serves? 1, 0 or
+ * -errno; one that is not found is. */
+MUST_CHECK int facts_mounts_served(struct arena *a, uint64_t mnt_id);
+
 /* facts_mounts_point() - the mountpoint of a line of mountinfo, with its escapes undone (proc(5):
  * octal), in @a; NULL for a line that is none. For tests. */
 const char *facts_mounts_point(struct arena *a, const char *line, size_t len);

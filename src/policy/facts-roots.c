@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "policy/facts-roots.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "policy/facts-answers.h"
 #include "policy/facts-mounts.h"
 
 /* File systems that are interfaces of the kernel, not trees of files. */
@@ -153,18 +153,15 @@ static int judge_type(const struct facts_object *o, const char *key, const char 
 			  "%s '%s' is neither a directory nor a regular file", key, path);
 }
 
-int facts_judge(const struct facts_judge *j, const struct facts_object *o, const char *key,
-		const char *path, const struct profile_pos *pos, struct err *err)
+int facts_judge_place(const struct facts_judge *j, const struct facts_object *o, const char *key,
+		      const char *path, const struct profile_pos *pos, struct err *err)
 {
-	struct statfs fs;
-	struct stat st;
+	dev_t dev = makedev(o->id.dev_major, o->id.dev_minor);
 
 	if (judge_type(o, key, path, pos, err) != 0)
 		return -1;
-	if (fstat(o->fd, &st) != 0 || fstatfs(o->fd, &fs) != 0)
-		return err_set(err, ERR_HOST, errno, "%s '%s'", key, path);
 	for (size_t i = 0; i < j->set.n; i++) {
-		if (j->set.v[i].dev == st.st_dev && j->set.v[i].ino == st.st_ino)
+		if (j->set.v[i].dev == dev && j->set.v[i].ino == o->id.ino)
 			return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
 					  "%s '%s' is or contains %s: name a narrower directory",
 					  key, path, j->set.v[i].what);
@@ -175,6 +172,18 @@ int facts_judge(const struct facts_judge *j, const struct facts_object *o, const
 		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
 				  "%s '%s' lies in the state directory of agentbox", key, path);
 	}
+	return 0;
+}
+
+int facts_judge(const struct facts_judge *j, const struct facts_object *o, const char *key,
+		const char *path, const struct profile_pos *pos, struct err *err)
+{
+	struct statfs fs;
+
+	if (facts_judge_place(j, o, key, path, pos, err) != 0)
+		return -1;
+	if (fstatfs(o->fd, &fs) != 0)
+		return err_set(err, ERR_HOST, errno, "%s '%s'", key, path);
 	for (size_t i = 0; i < ARRAY_SIZE(refused_magics); i++) {
 		if ((long)fs.f_type == refused_magics[i])
 			return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
@@ -217,25 +226,42 @@ static int link_replace(struct arena *a, const char **path, const struct facts_c
 	}
 }
 
+/* What the kernel does not have of the path at hand, a server may have to tell, which may never
+ * answer. */
+static int open_plain(struct arena *a, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED,
+	};
+	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	int r;
+
+	if (fd >= 0 || errno != EAGAIN)
+		return fd < 0 ? -errno : (int)fd;
+	r = facts_answers_open(a, path);
+	if (r <= 0)
+		return r < 0 ? r : -ETIMEDOUT;
+	how.resolve &= ~(uint64_t)RESOLVE_CACHED;
+	fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	return fd < 0 ? -errno : (int)fd;
+}
+
 /* A link that another local user made may lead anywhere, and tomorrow elsewhere: only those of the
  * caller and of root are followed. Resolved by hand, then opened as a path without any. */
 static int open_free(struct arena *a, const char *path, const struct facts_caller *c)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	int fd = open_plain(a, path);
 
-	for (int hops = 0; fd < 0 && errno == ELOOP && hops < LINK_HOPS_MAX; hops++) {
+	for (int hops = 0; fd == -ELOOP && hops < LINK_HOPS_MAX; hops++) {
 		int r = link_replace(a, &path, c);
 
 		/* None is there any more: as it is now. */
 		if (r < 0 && r != -ELOOP)
 			return r;
-		fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+		fd = open_plain(a, path);
 	}
-	return fd < 0 ? -errno : (int)fd;
+	return fd;
 }
 
 /* A directory above @path, by the text of the profile, that is a writable root: *ret_rest is what
@@ -318,8 +344,43 @@ static int root_open_failed(const struct profile_root *root, int r, struct err *
 				  "root '%s' is reached through a link that belongs to another "
 				  "user: name its real path",
 				  root->path);
+	if (r == -ETIMEDOUT)
+		return err_set_at(
+			err, ERR_HOST, pos->file, pos->line, pos->col,
+			"root '%s' lies on a file system that does not answer (a FUSE or "
+			"network mount without its server?): unmount it, or take the root "
+			"out",
+			root->path);
 	return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col, "root '%s': %s",
 			  root->path, err_text(-r));
+}
+
+/* Local disks have numbers of their own; what the system itself runs from is not asked. */
+static bool may_be_served(const struct facts *f, const struct facts_object *o)
+{
+	if (o->id.dev_major != 0)
+		return false;
+	for (size_t i = 0; i < f->base.n; i++) {
+		const struct file_id *id = &f->base.v[i].object.id;
+
+		if (f->base.v[i].object.fd >= 0 && id->dev_major == 0 &&
+		    id->dev_minor == o->id.dev_minor)
+			return false;
+	}
+	return true;
+}
+
+/* The kernel may have no owner yet of what a server has. */
+static int root_ask(struct facts *f, struct facts_object *o)
+{
+	int r;
+
+	if (!may_be_served(f, o))
+		return 0;
+	r = facts_answers(f->answers, o->fd, o->id.mnt_id);
+	if (r <= 0)
+		return r < 0 ? r : -ETIMEDOUT;
+	return facts_object_hold(o->fd, o);
 }
 
 static int root_gather(struct arena *a, struct facts *f, struct facts_root *fr, struct err *err)
@@ -337,7 +398,11 @@ static int root_gather(struct arena *a, struct facts *f, struct facts_root *fr, 
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "root '%s'", root->path);
 	(void)fd_take(&fd);
-	r = facts_object_path(a, &fr->object);
+	r = root_ask(f, &fr->object);
+	if (r == -ETIMEDOUT)
+		return root_open_failed(root, r, err);
+	if (r == 0)
+		r = facts_object_path(a, &fr->object);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "root '%s'", root->path);
 	fr->present = true;
@@ -513,64 +578,4 @@ int facts_judge_roots(struct arena *a, const struct facts_input *in, const struc
 			return -1;
 	}
 	return facts_mounts_check(a, in, &judge, f, err);
-}
-
-static int entry_order(const void *a, const void *b)
-{
-	const struct facts_entry *x = a;
-	const struct facts_entry *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-static bool entry_is_dir(int dirfd, const struct dirent *e)
-{
-	struct stat st;
-
-	if (e->d_type != DT_UNKNOWN)
-		return e->d_type == DT_DIR;
-	return fstatat(dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
-int facts_entries_list(struct arena *a, int dirfd, facts_entries *ret)
-{
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d;
-	struct dirent *e;
-
-	if (fd < 0)
-		return -errno;
-	d = fdopendir(fd);
-	if (d == NULL) {
-		int r = -errno;
-
-		(void)close(fd);
-		return r;
-	}
-	while (errno = 0, (e = readdir(d)) != NULL) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		*array_push(a, ret) = (struct facts_entry){ .name = arena_strdup(a, e->d_name),
-							    .is_dir = entry_is_dir(dirfd, e) };
-	}
-	if (errno != 0) {
-		int r = -errno;
-
-		(void)closedir(d);
-		return r;
-	}
-	(void)closedir(d);
-	if (ret->n > 1)
-		qsort(ret->v, ret->n, sizeof(*ret->v), entry_order);
-	return 0;
-}
-
-int facts_names_list(struct arena *a, int dirfd, struct facts_names *ret)
-{
-	facts_entries found = { 0 };
-	int r = facts_entries_list(a, dirfd, &found);
-
-	for (size_t i = 0; i < found.n; i++)
-		*array_push(a, ret) = found.v[i].name;
-	return r;
 }

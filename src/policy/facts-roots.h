@@ -30,13 +30,18 @@ MUST_CHECK int facts_judge_build(struct arena *a, const struct facts_input *in,
 MUST_CHECK int facts_judge(const struct facts_judge *j, const struct facts_object *o,
 			   const char *key, const char *path, const struct profile_pos *pos,
 			   struct err *err);
+/* facts_judge_place() - the same, but for the kind of its file system, which is not asked. */
+MUST_CHECK int facts_judge_place(const struct facts_judge *j, const struct facts_object *o,
+				 const char *key, const char *path, const struct profile_pos *pos,
+				 struct err *err);
 /* facts_named_open() - hold what a profile names by an absolute path, links followed; *ret is
  * closed on failure. ERR_PROFILE at @pos. */
 MUST_CHECK int facts_named_open(struct arena *a, const struct facts_caller *c, const char *key,
 				const char *path, const struct profile_pos *pos,
 				struct facts_object *ret, struct err *err);
 
-/* facts_object_hold() - the facts of an open O_PATH descriptor, which *ret then owns (on success
+/* facts_object_hold() - the facts of an open O_PATH descriptor, as the kernel has them: a server of
+ * the file system is not asked. *ret then owns the descriptor (on success
  * only). 0 or -errno; -ENOSYS on kernels before 5.8. */
 MUST_CHECK int facts_object_hold(int fd, struct facts_object *ret);
 /* facts_object_path() - fill in the canonical path of a held object. 0 or -errno. */
@@ -58,7 +63,8 @@ typedef ARRAY_OF(const char *) facts_names_found;
 /* facts_sockets_find() - sockets and FIFOs in an open directory and in its directories, relative
  * to it, and those of its directories that cannot be listed. 0, -E2BIG with more than 262144 names
  * there, or -errno. */
-MUST_CHECK int facts_sockets_find(struct arena *a, int dirfd, facts_names_found *ret);
+MUST_CHECK int facts_sockets_find(struct arena *a, struct facts_answers *answers, int dirfd,
+				  facts_names_found *ret);
 
 /* One name that facts_walk() meets. @rel: below where it began. Return: 1 to go on below it, 0 not
  * to, or -errno to end. @type: DT_*; DT_UNKNOWN: a directory that cannot be listed. */
@@ -66,6 +72,7 @@ typedef int facts_walk_fn(void *ctx, const char *rel, int type, uint64_t ino);
 
 struct facts_walk {
 	struct arena *arena;
+	struct facts_answers *answers; /* borrowed */
 	int dirfd; /* where it begins, @start below it ("" for itself); borrowed */
 	const char *start;
 	facts_walk_fn *fn;

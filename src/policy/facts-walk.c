@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* facts-walk - names below a directory, one after the other: no recursion, one descriptor at a
- * time, and memory for directories alone. */
+/* facts-walk - names in a directory; and those below it, one after the other: no recursion, one
+ * descriptor at a time, and memory for directories alone. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "policy/facts-answers.h"
 #include "policy/facts-roots.h"
 
 #define WALK_BUF 32768
@@ -25,13 +26,8 @@ struct walk {
 
 static int walk_open(const struct walk *k, const char *rel)
 {
-	struct open_how how = {
-		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = syscall(SYS_openat2, k->w->dirfd, rel[0] == '\0' ? "." : rel, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
+	return facts_answers_dir(k->w->answers, k->w->dirfd, rel[0] == '\0' ? "." : rel,
+				 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
 /* DT_*; DT_UNKNOWN: gone meanwhile. */
@@ -73,7 +69,8 @@ static int walk_dir(struct walk *k, const char *rel)
 	FD_AUTO fd = walk_open(k, rel);
 	ssize_t n;
 
-	/* Closed to the caller, as whom the programs run: they know names in it, or open it. */
+	/* Closed to the caller, as whom the programs run: they know names in it, or open it. Or it
+	 * does not answer now, and will later. */
 	if (fd == -EACCES)
 		return k->w->fn(k->w->ctx, rel, DT_UNKNOWN, 0) < 0 ? -EACCES : 0;
 	/* Gone, or replaced. */
@@ -105,5 +102,65 @@ int facts_walk(struct facts_walk *w)
 
 	while (r == 0 && k.dirs.n > 0)
 		r = walk_dir(&k, k.dirs.v[--k.dirs.n]);
+	return r;
+}
+
+static int entry_order(const void *a, const void *b)
+{
+	const struct facts_entry *x = a;
+	const struct facts_entry *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static bool entry_is_dir(int dirfd, const struct dirent *e)
+{
+	struct stat st;
+
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type == DT_DIR;
+	return fstatat(dirfd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+int facts_entries_list(struct arena *a, int dirfd, facts_entries *ret)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d;
+	struct dirent *e;
+
+	if (fd < 0)
+		return -errno;
+	d = fdopendir(fd);
+	if (d == NULL) {
+		int r = -errno;
+
+		(void)close(fd);
+		return r;
+	}
+	while (errno = 0, (e = readdir(d)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		*array_push(a, ret) = (struct facts_entry){ .name = arena_strdup(a, e->d_name),
+							    .is_dir = entry_is_dir(dirfd, e) };
+	}
+	if (errno != 0) {
+		int r = -errno;
+
+		(void)closedir(d);
+		return r;
+	}
+	(void)closedir(d);
+	if (ret->n > 1)
+		qsort(ret->v, ret->n, sizeof(*ret->v), entry_order);
+	return 0;
+}
+
+int facts_names_list(struct arena *a, int dirfd, struct facts_names *ret)
+{
+	facts_entries found = { 0 };
+	int r = facts_entries_list(a, dirfd, &found);
+
+	for (size_t i = 0; i < found.n; i++)
+		*array_push(a, ret) = found.v[i].name;
 	return r;
 }

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "policy/facts-answers.h"
 #include "policy/facts-base.h"
 #include "policy/facts-roots.h"
 #include "sys/landlock.h"
@@ -64,7 +65,8 @@ int facts_object_hold(int fd, struct facts_object *ret)
 	struct statx sx;
 
 	*ret = (struct facts_object){ .fd = -1 };
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &sx) != 0)
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID,
+		  &sx) != 0)
 		return -errno;
 	/* Without a mount id the source cannot be pinned to what was judged: 5.8 has it. */
 	if ((sx.stx_mask & STATX_MNT_ID) == 0)
@@ -282,6 +284,8 @@ int facts_gather(struct arena *a, const struct facts_input *in, struct facts *re
 	for (size_t i = 0; i < FACTS_DEVICES; i++)
 		ret->devices[i].object.fd = -1;
 	ret->self.fd = -1;
+	ret->answers = arena_new(a, struct facts_answers);
+	ret->answers->arena = a;
 	if (facts_base_gather(a, in, ret, err) != 0 || gather_landlock(ret, err) != 0)
 		return -1;
 	r = facts_object_open(a, AT_FDCWD, "/proc/self/exe", true, &ret->self);

@@ -96,6 +96,8 @@ typedef ARRAY_OF(struct facts_grant) facts_grants;
 #define FACTS_ETC     6
 #define FACTS_PROC_RO 8
 
+struct facts_answers;
+
 struct facts {
 	struct facts_caller caller;
 	ARRAY_OF(struct facts_base) base;  /* outer ones first */
@@ -107,11 +109,12 @@ struct facts {
 	bool etc_made;                  /* /etc is a directory of ours: they are made in it */
 	ARRAY_OF(const char *) proc_ro; /* below /proc: what becomes read-only */
 	ARRAY_OF(struct facts_secret) etc_masked; /* below /etc */
-	int landlock_abi;          /* 0: the kernel has none, or it is not switched on */
-	struct facts_object self;  /* the running binary */
-	const char *resolv_conf;   /* the host's text, for network: host; or NULL */
-	const char *hosts;         /* the same */
-	struct facts_object *proc; /* the caller's own /proc, or NULL */
+	int landlock_abi;              /* 0: the kernel has none, or it is not switched on */
+	struct facts_object self;      /* the running binary */
+	const char *resolv_conf;       /* the host's text, for network: host; or NULL */
+	const char *hosts;             /* the same */
+	struct facts_object *proc;     /* the caller's own /proc, or NULL */
+	struct facts_answers *answers; /* which file systems answer; grows when one is met */
 };
 
 /* What facts_gather() is told. All borrowed. */

@@ -101,6 +101,7 @@ static int walk(struct rules *r, const struct part *p, const char *spelled, cons
 {
 	struct base_walk b = { .r = r, .part = p, .spelled = spelled, .at = at };
 	struct facts_walk w = { .arena = r->g->arena,
+				.answers = r->g->in->facts->answers,
 				.dirfd = dirfd,
 				.start = "",
 				.fn = base_name,

@@ -12,8 +12,12 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "policy/facts-answers.h"
 #include "policy/facts-roots.h"
 #include "policy/guards.h"
+
+/* Below a root no link is followed. */
+#define GUARDS_RESOLVE (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
 /* A deeper root that is mounted there has its own top level, and is not this one's to guard. */
 static bool guard_is_shadowed(const struct guards *g, size_t root, const char *at)
@@ -84,7 +88,7 @@ int guards_open(const struct guards *g, size_t root, const char *rel, uint64_t f
 {
 	struct open_how how = {
 		.flags = flags | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+		.resolve = GUARDS_RESOLVE,
 	};
 	long fd = syscall(SYS_openat2, g->in->facts->roots.v[root].object.fd,
 			  rel[0] == '\0' ? "." : rel, &how, sizeof(how));
@@ -268,7 +272,7 @@ static int guard_sockets(struct guards *g, size_t root, struct err *err)
 {
 	const struct facts_root *fr = &g->in->facts->roots.v[root];
 	facts_names_found found = { 0 };
-	int r = facts_sockets_find(g->arena, fr->object.fd, &found);
+	int r = facts_sockets_find(g->arena, g->in->facts->answers, fr->object.fd, &found);
 
 	if (r == -E2BIG)
 		return err_set_at(err, ERR_PROFILE, fr->root->pos.file, fr->root->pos.line,
@@ -304,8 +308,6 @@ static int guard_below(struct guards *g, const struct guard_scope *scope, const 
 		       struct err *err)
 {
 	const struct facts_root *fr = &g->in->facts->roots.v[scope->root];
-	const char *git = path_join(g->arena, name, ".git");
-	struct stat st;
 	int r;
 
 	if (scope->deeper > 0) {
@@ -318,9 +320,11 @@ static int guard_below(struct guards *g, const struct guard_scope *scope, const 
 	}
 	if (scope->rel[0] != '\0')
 		return 0;
-	r = facts_look(fr->object.fd, git, &st);
+	r = facts_answers_look(g->in->facts->answers, fr->object.fd, name, ".git");
+	if (r == -ETIMEDOUT)
+		return guard_entry(g, scope->root, name, GUARD_HIDE, err);
 	if (r < 0)
-		return err_set(err, ERR_HOST, -r, "%s", path_join(g->arena, fr->root->at, git));
+		return err_set(err, ERR_HOST, -r, "%s", path_join(g->arena, fr->root->at, name));
 	if (r > 0)
 		guards_scope_add(g, scope->root, name, 0);
 	return 0;
@@ -345,7 +349,8 @@ static int guard_scope_walk(struct guards *g, struct guard_scope scope, struct e
 {
 	const struct facts_root *fr = &g->in->facts->roots.v[scope.root];
 	facts_entries entries = { 0 };
-	FD_AUTO fd = guards_open(g, scope.root, scope.rel, O_PATH | O_DIRECTORY);
+	FD_AUTO fd = facts_answers_dir(g->in->facts->answers, fr->object.fd,
+				       scope.rel[0] == '\0' ? "." : scope.rel, GUARDS_RESOLVE);
 	int r = fd < 0 ? fd : facts_entries_list(g->arena, fd, &entries);
 
 	/* Programs run as the caller: they could open it. */

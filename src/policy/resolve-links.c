@@ -211,6 +211,7 @@ static int gather_name(void *ctx, const char *rel, int type, uint64_t ino)
 static int links_gather_dir(struct links *l, const struct guard *dir)
 {
 	struct facts_walk w = { .arena = l->g->arena,
+				.answers = l->g->in->facts->answers,
 				.fn = gather_name,
 				.ctx = l,
 				.max = GUARD_NAMES_MAX,
@@ -273,6 +274,7 @@ static int links_gather(struct links *l)
 static int links_walk(struct links *l, size_t root, const char *at, int dirfd)
 {
 	struct facts_walk w = { .arena = l->g->arena,
+				.answers = l->g->in->facts->answers,
 				.dirfd = dirfd,
 				.start = "",
 				.fn = link_name,

@@ -175,6 +175,7 @@ static int walk_globs(struct rules *r)
 {
 	const struct facts_root *fr = &r->g->in->facts->roots.v[r->root];
 	struct facts_walk w = { .arena = r->g->arena,
+				.answers = r->g->in->facts->answers,
 				.dirfd = fr->object.fd,
 				.start = "",
 				.fn = glob_name,

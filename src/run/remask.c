@@ -27,6 +27,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -243,20 +244,25 @@ static int mask_again(struct remask *r, const struct remask_mask *m)
 static void look(struct remask *r, struct remask_mask *m)
 {
 	char path[PATH_MAX];
-	struct stat st;
 
 	if (snprintf(path, sizeof(path), "%s/%s", m->dir, m->name) >= (int)sizeof(path))
 		return;
 	for (int i = 0; i < TRIES; i++) {
+		struct file_id id;
+		uint64_t dev;
 		int e;
 
-		/* When something comes there again, that is told too. */
-		if (lstat(path, &st) != 0 || (st.st_dev == m->dev && st.st_ino == m->ino))
+		/* When something comes there again, that is told too. It may be a mount that does
+		 * not answer, which this does not ask. */
+		if (sys_file_id(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &id) != 0)
+			return;
+		dev = makedev(id.dev_major, id.dev_minor);
+		if (dev == m->dev && id.ino == m->ino)
 			return;
 		e = mask_again(r, m);
 		if (e == 0) {
-			m->dev = st.st_dev;
-			m->ino = st.st_ino;
+			m->dev = dev;
+			m->ino = id.ino;
 			m->times++;
 		} else {
 			r->error = -e;

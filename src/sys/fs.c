@@ -11,6 +11,9 @@
 #define NR_CLOSE_RANGE 436
 #define NR_OPENAT2     437
 
+#ifndef AT_STATX_DONT_SYNC
+#define AT_STATX_DONT_SYNC 0x4000
+#endif
 #ifndef STATX_MNT_ID
 #define STATX_MNT_ID 0x1000U
 #endif
@@ -68,7 +71,10 @@ static void take_id(const struct statx_answer *st, struct file_id *ret)
 int sys_file_id(int dirfd, const char *path, unsigned at_flags, struct file_id *ret)
 {
 	struct statx_answer st = { 0 };
-	int r = ask_statx(dirfd, path, at_flags, STATX_TYPE | STATX_INO | STATX_MNT_ID, &st);
+	/* None of it ever changes, so that a server of the file system need not be asked, which
+	 * may never answer. */
+	int r = ask_statx(dirfd, path, at_flags | AT_STATX_DONT_SYNC,
+			  STATX_TYPE | STATX_INO | STATX_MNT_ID, &st);
 
 	*ret = (struct file_id){ 0 };
 	if (r == 0)

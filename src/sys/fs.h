@@ -17,7 +17,8 @@
  * itself, RESOLVE_NO_SYMLINKS or not. */
 int sys_openat2(int dirfd, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve);
 
-/* sys_file_id() - what @path (relative to @dirfd) is, by statx(2).
+/* sys_file_id() - what @path (relative to @dirfd) is, by statx(2). Of what is open already no
+ * server is asked.
  * @at_flags: AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW.
  * Return: 0, -EOPNOTSUPP when the kernel does not tell the mount id, or -errno. */
 int sys_file_id(int dirfd, const char *path, unsigned at_flags, struct file_id *ret);
