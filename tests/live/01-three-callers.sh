@@ -104,8 +104,16 @@ expect_rc 0 "an /etc that works" ab -- sh -c 'getent passwd "$(id -u)" && id -un
 expect_out agent "the user has a name" ab -- id -un
 expect_rc 0 "/dev has what programs need" ab -- bash -c \
 	'echo x >/dev/null && head -c 8 /dev/zero >/dev/full; head -c 4 /dev/urandom | wc -c | grep -qx 4 && cat <(echo a) >/dev/null && echo x >/dev/stderr && test "$(stat -c %a /dev/shm)" = 1777'
-inside N "the host's disk" exists /dev/vda
-inside N "/dev/mem" exists /dev/mem
+inside Y "/dev/null (control)" exists /dev/null
+disk=$(find /dev -xdev -type b -print -quit 2>/dev/null)
+for dev in "${disk:-/dev/vda}" /dev/mem /dev/kmsg; do
+	inside N "$dev" exists "$dev"
+	if [ -e "$dev" ]; then
+		outside Y "$dev (control)" exists "$dev"
+	else
+		note "$dev is not on this host"
+	fi
+done
 
 # --- namespaces
 for n in user mnt pid net ipc uts cgroup; do

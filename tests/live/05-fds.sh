@@ -24,6 +24,42 @@ os.execv(\"$AGENTBOX\", \"$A -- $PROBE fdread 1000\".split())' || test \$? = 1"
 like "$(cat "$T/out")" EBADF "which does not arrive"
 exec 3<&- 9<&- 20<&-
 
+# --- nothing goes through the numbers one by one: neither those that are open nor those that could be
+cat >"$T/many.py" <<'PY'
+import os, resource, sys
+count, args = int(sys.argv[1]), sys.argv[2:]
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+if os.getuid() == 0:
+    try:
+        with open("/proc/sys/fs/nr_open") as f:
+            hard = int(f.read())
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+for fd in range(100, min(100 + count, hard - 400)):  # with room for those of a run
+    os.dup2(0, fd, inheritable=True)
+os.dup2(0, hard - 1, inheritable=True)
+os.execv(args[0], args)
+PY
+probe_yn Y "outside: the highest possible descriptor arrives (control)" \
+	py "$T/many.py" 0 "$(command -v bash)" -c '"$0" fdread $(($(ulimit -n) - 1))' "$PROBE" <"$T/secret"
+expect_out "ok 0:chr:1:3 1:pipe 2:pipe" "with it open, and the highest limit there is, nothing arrives" \
+	py "$T/many.py" 0 $A -q -- "$PROBE" fdlist <"$T/secret"
+expect_out "ok 0:chr:1:3 1:pipe 2:pipe" "nor with 100,000 more (or as many as may be)" \
+	py "$T/many.py" 100000 $A -q -- "$PROBE" fdlist <"$T/secret"
+if command -v strace >/dev/null; then
+	calls() { # DESCRIPTORS
+		py "$T/many.py" "$1" "$(command -v strace)" -f -qq -o "$T/calls" $A -- true </dev/null 2>"$T/err"
+		wc -l <"$T/calls"
+	}
+	few=$(calls 0)
+	many=$(calls 100000)
+	is "$((few > 100 && many > 100 && many < few + 2000))" 1 "and none is closed or looked at by itself"
+else
+	note "no strace: the calls are not counted"
+fi
+
 # --- files as stdin, stdout, stderr are pumped: no way back to the file
 cp "$T/secret" "$T/in"
 probe_yn Y "outside: write to the file of stdin through /proc (control)" sh -c "cp $T/in $T/in2; $PROBE reopen 0 w evil <>$T/in2"

@@ -57,9 +57,22 @@ for f in /proc/sys/kernel/hostname /proc/sys/vm/drop_caches /proc/sys/kernel/cor
 	inside N "open $f for writing" sysctl "$f"
 done
 inside N "/proc/kcore" read /proc/kcore
+if head -c 4 /proc/kcore >/dev/null 2>&1; then
+	outside Y "/proc/kcore (control)" read /proc/kcore
+else
+	note "/proc/kcore: this caller may not read it outside either"
+fi
+inside Y "another file of the kernel's (control)" read /proc/version
 inside N "/proc/sys is read-only" write /proc/sys/kernel/domainname x
 inside Y "own oom_score_adj can be raised" write /proc/self/oom_score_adj 500
 inside N "/sys for writing" open-write /sys/kernel/profiling
+inside N "/sys" exists /sys/kernel
+outside Y "/sys (control)" exists /sys/kernel
+if [ "$CALLER" = root ] && [ -w /sys/kernel/profiling ]; then
+	outside Y "/sys for writing (control)" open-write /sys/kernel/profiling
+else
+	note "/sys: this caller may not write it outside either"
+fi
 
 # --- keyring
 K=("$PROBE" key-exec "live-key-$CALLER")

@@ -43,6 +43,22 @@ else
 fi
 expect_out "ok lo" "lo is the only interface" ab -- "$PROBE" interfaces
 inside ENETUNREACH "an address of the net" connect-tcp 192.0.2.1 80
+# The same act where there is such an address: in a network of its own, which has it on lo.
+cat >"$T/net.py" <<'PY'
+import socket, struct, subprocess, sys
+from fcntl import ioctl
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+def request(name, *rest):
+    return struct.pack("16s", name) + b"".join(rest).ljust(24, b"\0")
+ioctl(s, 0x8914, request(b"lo", struct.pack("h", 0x41)))  # SIOCSIFFLAGS: up, running
+ioctl(s, 0x8916, request(b"lo:1", struct.pack("hH", socket.AF_INET, 0), socket.inet_aton("192.0.2.1")))  # SIOCSIFADDR
+x = socket.socket()
+x.bind(("192.0.2.1", 0))
+x.listen(1)
+sys.exit(subprocess.run([*sys.argv[1:], str(x.getsockname()[1])]).returncode)
+PY
+probe_yn Y "outside: the same address, where there is a way to it (control)" \
+	unshare -rn "$PYTHON" -I "$T/net.py" "$PROBE" connect-tcp 192.0.2.1
 expect_out 1 "/proc/net shows lo alone" ab -- sh -c 'tail -n +3 /proc/net/dev | grep -vc "^ *[a-z0-9]*:.* 0$" >/dev/null; tail -n +3 /proc/net/dev | wc -l'
 
 base_profile "network: host"

@@ -39,8 +39,19 @@ for nr in fsopen fsmount open_tree move_mount mount_setattr; do
 	unlike "$PROBE_OUT" ENOSYS "$nr is in this kernel (control)"
 	inside ENOSYS "$nr" call "$nr" -1 0 0 0 0
 done
+# Outside, with the rights of a namespace of its own or of root, each is looked at and fails otherwise.
 for nr in mount umount2 pivot_root chroot setns kexec_load swapon settimeofday syslog open_by_handle_at; do
 	inside EPERM "$nr" call "$nr" -1 0 0 0 0
+	case $nr in
+	mount | umount2 | pivot_root | chroot | setns)
+		probe_yn N "outside: $nr with rights (control)" unshare -rm "$PROBE" call "$nr" -1 0 0 0 0
+		unlike "$PROBE_OUT" EPERM "$nr is not refused there (control)"
+		;;
+	*)
+		"$PROBE" call "$nr" -1 0 0 0 0 >"$T/out"
+		grep -q EPERM "$T/out" && note "$nr: this caller may not outside either"
+		;;
+	esac
 done
 inside N "name_to_handle_at is let through" call name_to_handle_at -1 0 0 0 0
 unlike "$PROBE_OUT" 'ENOSYS|EPERM' "and the kernel answers it"

@@ -67,6 +67,20 @@ inside Y "a new name in the exception" write "$WS/a/b/new" x
 inside N "the exception cannot be moved" rename "$WS/a/b" "$WS/a/bb"
 rm -f "$WS/a/b/new"
 
+# --- a pattern meets a directory only by its own name, not by a link to it (P36)
+mkdir "$T/pkg"
+echo "content of pkg" | tee "$T/pkg/.env" >"$T/pkg/plain"
+ln -s "$T/pkg" "$WS/in"
+ln -s /nowhere/at/all "$WS/dangling"
+rules "{operations: [read, write], paths: ['/**/.env'], mode: deny, absent: report}"
+expect_rc 0 "a link out of the root does not stop a run" ab -- sh -c '! cat in/.env 2>/dev/null && test -L in'
+is "$(cat "$WS/in/.env")" "content of pkg" "outside: it leads there (control)"
+sed -i "s|- {path: \"$T/bin\", mode: ro}|&\n    - {path: \"$T/pkg\", mode: ro}|" "$P"
+expect_out "content of pkg" "where it leads to a root: what is not denied (control)" ab -- cat in/plain
+expect_rc 0 "where it leads to a root: what is denied, by either name" ab -- \
+	sh -c '! grep -q content in/.env && ! grep -q content "$1/.env"' - "$T/pkg"
+rm "$WS/in" "$WS/dangling"
+
 # --- patterns: on what is there; what comes is told, when the rule says so
 rules "{operations: [read, write], paths: ['$WS/**/*.key'], mode: deny, absent: report}"
 for f in top.key docs/x.key docs/deep/y.key; do
