@@ -49,6 +49,18 @@ int io_write_full(int fd, const void *buf, size_t len)
 	return 0;
 }
 
+int io_write_value(int fd, const void *buf, size_t len)
+{
+	ssize_t n;
+
+	do {
+		n = write(fd, buf, len);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == len ? 0 : -EIO;
+}
+
 int io_read_file(int fd, size_t max, struct arena *a, char **ret, size_t *ret_len)
 {
 	struct stat st;

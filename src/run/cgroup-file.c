@@ -33,7 +33,7 @@ int cgroup_file_write(int dir, const char *name, const char *text)
 {
 	FD_AUTO fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : io_write_full(fd, text, strlen(text));
+	return fd < 0 ? -errno : io_write_value(fd, text, strlen(text));
 }
 
 static const char *find_line(const char *text, const char *key)

@@ -342,10 +342,11 @@ static int set_memory(int dir, uint64_t bytes)
 {
 	int r = set_number(dir, "memory.max", bytes, 65536);
 
+	if (r < 0)
+		return r;
+	r = set_number(dir, "memory.swap.max", 0, 0);
 	/* A kernel without swap accounting has no file for it. */
-	if (r == 0)
-		r = set_number(dir, "memory.swap.max", 0, 0);
-	if (r == -ENOENT && faccessat(dir, "memory.max", F_OK, 0) == 0)
+	if (r == -ENOENT && faccessat(dir, "memory.swap.max", F_OK, 0) != 0 && errno == ENOENT)
 		r = 0;
 	/* One victim alone would leave the rest of the command in an undefined state. */
 	return r == 0 ? set_number(dir, "memory.oom.group", 1, 0) : r;

@@ -62,6 +62,8 @@ static const struct {
 	{ "EINTR", EINTR },   { "EAGAIN", EAGAIN }, { "EIO", EIO },
 	{ "EMFILE", EMFILE }, { "ENOENT", ENOENT }, { "EINVAL", EINVAL },
 	{ "ENOSPC", ENOSPC }, { "EEXIST", EEXIST }, { "EOPNOTSUPP", EOPNOTSUPP },
+	{ "EBUSY", EBUSY },   { "ENODEV", ENODEV }, { "ENOLCK", ENOLCK },
+	{ "EACCES", EACCES }, { "EPIPE", EPIPE },   { "ECONNREFUSED", ECONNREFUSED },
 };
 
 enum role {

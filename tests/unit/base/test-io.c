@@ -227,6 +227,21 @@ static void test_read_file_limits(struct tap *t)
 	arena_free(&a);
 }
 
+static void test_write_value(struct tap *t)
+{
+	static char big[1 << 17];
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC | O_NONBLOCK) != 0)
+		_exit(99);
+	tap_int(t, io_write_value(p[1], "x", 1), 0, "a value as a whole");
+	tap_int(t, io_write_value(p[1], big, sizeof(big)), -EIO, "a part of it is an error");
+	tap_int(t, io_write_value(p[1], "x", 1), -EAGAIN, "nothing is waited for");
+	tap_int(t, io_write_value(-1, "x", 1), -EBADF, "an error is the negative errno");
+	(void)close(p[0]);
+	(void)close(p[1]);
+}
+
 static void test_fd(struct tap *t)
 {
 	int fd = file_with(1);
@@ -255,6 +270,7 @@ int main(void)
 	test_write_full(&t);
 	test_read_file(&t);
 	test_read_file_limits(&t);
+	test_write_value(&t);
 	test_fd(&t);
 	return tap_done(&t);
 }
