@@ -92,6 +92,18 @@ base_profile "limits: {memory: 2G}"
 run_json -- bash -c "timeout 1 $PROBE hog shared $((96 * M)) 1; exit 3"
 is "$rc" 3 "the same within a larger limit (control)"
 
+# What the page says of it: memory that is mapped nowhere is not seen; a file of it is a file.
+base_profile "limits: {memory: 64M}"
+run_json -- bash -c "timeout 2 $PROBE hog dropped $((128 * M)) 1; exit 3"
+is "$rc" 3 "what is mapped nowhere is not seen"
+base_profile "limits: {memory: 64M, file_size: 1M}"
+run_json -- "$PYTHON" -I -c 'import os, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+f = os.memfd_create("x")
+for i in range(3): os.write(f, b"x" * (1 << 19))'
+is "$rc" 124 "file_size bounds a memfd"
+json_is "$T/j" 'o["limit"] == "file_size"' "and is named"
+
 # Two at a time, each with its own.
 base_profile "limits: {memory: 2G}"
 other=$P

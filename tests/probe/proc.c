@@ -229,7 +229,8 @@ static char *hog_map(const char *kind, size_t size)
 	return mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
 }
 
-/* BYTES in each of N processes, held for ten minutes. */
+/* BYTES in each of N processes, held for ten minutes. What is dropped is shared, and mapped
+ * nowhere. */
 static int act_hog(char **args)
 {
 	const struct timespec long_time = { .tv_sec = 600 };
@@ -242,8 +243,11 @@ static int act_hog(char **args)
 	p = hog_map(args[0], size);
 	if (p == MAP_FAILED)
 		return -errno;
-	for (size_t i = 0; i < size; i += 4096)
+	for (size_t i = 0; i < size; i += 4096) {
 		p[i] = 1;
+		if (strcmp(args[0], "dropped") == 0)
+			madvise(p + i, 4096, MADV_DONTNEED);
+	}
 	nanosleep(&long_time, NULL);
 	return PROBE_OK;
 }
@@ -307,7 +311,7 @@ const struct probe_act probe_proc_acts[] = {
 	{ "spew", 1, act_spew, "BYTES" },
 	{ "daemonize", 2, act_daemonize, "SECONDS MARKER" },
 	{ "orphans", 1, act_orphans, "N" },
-	{ "hog", 3, act_hog, "private|shared|memfd BYTES PROCESSES" },
+	{ "hog", 3, act_hog, "private|shared|memfd|dropped BYTES PROCESSES" },
 	{ "sleep", 1, act_sleep, "SECONDS [TOKEN]" },
 	{ "exit", 1, act_exit, "STATUS" },
 	{ "signal", 1, act_signal, "NUMBER" },

@@ -37,7 +37,7 @@ for who in root user; do
 	has /tmp/j '"memory":"cgroup"' "$who: the mechanism"
 	is "$(boxes d)" 0 "$who: its cgroup is gone"
 	is "$(cat $cg/d/cgroup.subtree_control)" "" "$who: nothing is passed on any more"
-	for kind in private shared memfd; do
+	for kind in private shared memfd dropped; do
 		run_in d $uid -- probe hog $kind $((256 * M)) 1
 		by_memory "$who: a hog of $kind memory"
 	done

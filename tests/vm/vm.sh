@@ -188,7 +188,7 @@ boot() {
 	TMPDIR=$root timeout -k 5 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 \
 		-m "${AGENTBOX_VM_MEMORY:-$memory}" -M q35 "${drive[@]}" -nodefaults -nographic -serial stdio -no-reboot \
 		-kernel "$kernel" -initrd "$root/initrd" -append "console=ttyS0 panic=-1 oops=panic quiet \
-		mitigations=off nokaslr systemd.show_status=0 $*" </dev/null >"$root/out" 2>&1 || true
+		mitigations=off nokaslr nowatchdog systemd.show_status=0 $*" </dev/null >"$root/out" 2>&1 || true
 	grep -q '^# up' "$root/out" && ! grep -q 'Kernel panic' "$root/out"
 }
 for try in 1 2 3; do
