@@ -71,6 +71,8 @@ int audit_lost_open(struct audit *au, struct err *err)
 		       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	struct stat st;
 
+	if (fd < 0 && errno == ELOOP)
+		return lost_fail(au, 0, "is a symbolic link; move it away", err);
 	if (fd < 0)
 		return lost_fail(au, errno, "cannot be opened", err);
 	if (fstat(fd, &st) != 0)

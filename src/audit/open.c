@@ -213,6 +213,11 @@ int audit_log_open(struct audit *au, struct err *err)
 					    O_NONBLOCK | O_NOCTTY,
 				    0600);
 
+		if (fd < 0 && errno == ELOOP)
+			return err_set(err, ERR_AUDIT, 0,
+				       "audit log '%s/" AUDIT_FILE "' is a symbolic link; move it "
+				       "away",
+				       au->dir);
 		if (fd < 0)
 			return err_set(err, ERR_AUDIT, errno,
 				       "cannot open the audit log '%s/" AUDIT_FILE "'", au->dir);

@@ -203,9 +203,12 @@ const struct policy_agent *agent_find(struct arena *a, const struct profile *p,
 				      const struct agent_asked *asked, const char **ret_reason)
 {
 	struct build b = { .arena = a, .asked = asked };
-	const char **chain = arena_array(a, asked->n_on_behalf + 1, sizeof(*chain));
+	const char **chain = arena_array(a, AGENT_CHAIN_MAX, sizeof(*chain));
 	const char *id = asked->id;
 
+	*ret_reason = "too many principals in one chain";
+	if (asked->n_on_behalf >= AGENT_CHAIN_MAX)
+		return NULL;
 	*ret_reason = "no agent named and not exactly one declared";
 	if (id == NULL && p->permissions.agents.n == 1)
 		id = p->permissions.agents.v[0].id;

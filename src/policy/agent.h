@@ -51,8 +51,11 @@ struct agent_asked {
 	size_t n_context;
 };
 
-/* agent_find() - NULL when an id of the chain is not declared, or none is given and not exactly
- * one is declared; *ret_reason then says it without naming anybody. */
+/* The agent and all for whom it asks: each is one more set of rules. */
+#define AGENT_CHAIN_MAX 32
+
+/* agent_find() - NULL when an id of the chain is not declared, none is given and not exactly one is
+ * declared, or the chain is longer than that; *ret_reason then says it without naming anybody. */
 const struct policy_agent *agent_find(struct arena *a, const struct profile *p,
 				      const struct agent_asked *asked, const char **ret_reason);
 

@@ -178,6 +178,17 @@ tail -n 3 "$STATE/audit.jsonl" >"$T/tail"
 is "$(grep -c '"delegation":\["bob","alice"\]' "$T/tail")" 3 "the chain is in each of its records"
 is "$(grep -c '"context":{"env":"dev"}' "$T/tail")" 1 "and the labels in its decision"
 
+# A chain has a bound: each principal is one more set of rules.
+long=()
+for _ in {1..31}; do long+=(--on-behalf-of bob); done
+expect_rc 0 "a chain of 32" c -a alice "${long[@]}" read_file /w/f
+expect_rc 120 "of 33" c -a alice "${long[@]}" --on-behalf-of bob read_file /w/f
+is "$(cat "$T/out")" "deny: too many principals in one chain" "which is said"
+expect_rc 120 "a run of 33" ab -a alice "${long[@]}" --on-behalf-of bob -- cat /w/f
+printf 'bob,%.0s' {1..50000} >"$T/long.tsv"
+printf 'alice\tread_file\t/w/f\tdeny\n' >>"$T/long.tsv"
+expect_rc 0 "of 50,000, in a table" c --batch "$T/long.tsv"
+
 # --- interrupt: 122, and the id that the log has
 expect_rc 122 "a command that waits for a person" ab -a alice -- id
 id=$(sed -n 's/.*request \(r[0-9a-f]*\): .*/\1/p' "$T/err")
