@@ -144,6 +144,14 @@ static size_t line_of(const struct builder *b, size_t off)
 	return lo;
 }
 
+bool yaml_text_ok(const char *s, size_t len)
+{
+	struct bad_char bad;
+	bool ascii;
+
+	return text_scan(s, len, &ascii, &bad);
+}
+
 static int text_check(struct builder *b)
 {
 	struct bad_char bad;

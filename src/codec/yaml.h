@@ -41,5 +41,8 @@ struct yaml_node {
 MUST_CHECK int yaml_parse(struct arena *a, const char *file, const char *text, size_t len,
 			  const struct yaml_node **ret, struct err *err);
 
+/* yaml_text_ok() - could a scalar be this text? */
+bool yaml_text_ok(const char *s, size_t len);
+
 /* yaml_get() - the value of @key in a map, or NULL. */
 const struct yaml_node *yaml_get(const struct yaml_node *map, const char *key);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/escape.h"
 #include "base/strbuf.h"
 #include "codec/sha256.h"
 #include "filter/filter.h"
@@ -231,8 +232,16 @@ static json_t *landlock_json(const struct plan_landlock *ll)
 	json_t *o = json_object();
 	json_t *rules = json_object();
 
-	for (uint32_t i = 0; i < ll->n_rules; i++)
-		json_put(rules, ll->rules[i].at, rights_json(ll->rules[i].access));
+	for (uint32_t i = 0; i < ll->n_rules; i++) {
+		STRBUF_AUTO at = { 0 };
+
+		/* A key is text; what is none is written as it would be printed. */
+		if (escape_utf8_valid(ll->rules[i].at, strlen(ll->rules[i].at)))
+			strbuf_puts(&at, ll->rules[i].at);
+		else
+			escape_add(&at, ll->rules[i].at, strlen(ll->rules[i].at));
+		json_put(rules, strbuf_str(&at), rights_json(ll->rules[i].access));
+	}
 	json_put(o, "abi", json_integer(ll->abi));
 	json_put(o, "handled", rights_json(ll->fs));
 	json_put(o, "scoped", json_boolean(ll->fs != 0 && ll->scoped != 0));

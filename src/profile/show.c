@@ -12,6 +12,7 @@
 struct show {
 	struct schema_ctx c;
 	struct strbuf *sb;
+	const char *unfit; /* a value that no text of a profile can hold, or NULL */
 };
 
 static const struct schema_row *row_find(const struct schema_map *map, const char *key)
@@ -34,6 +35,9 @@ static void put_text(struct show *s, const char *text, bool plain)
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				   "_./@+-";
 
+	/* A parameter, or the folder of a file: such bytes were never in a profile. */
+	if (!yaml_text_ok(text, strlen(text)))
+		s->unfit = text;
 	if (plain && text[0] != '\0' && text[0] != '-' && text[strspn(text, safe)] == '\0') {
 		strbuf_puts(s->sb, text);
 		return;
@@ -241,5 +245,10 @@ int profile_show(struct arena *a, const struct profile *p, struct strbuf *sb, st
 		if (k == ARRAY_SIZE(before) && put_block(&s, 0, false, schema_root(), &one) != 0)
 			return -1;
 	}
+	if (s.unfit != NULL)
+		return err_set(err, ERR_REQUEST, 0,
+			       "'%.200s' holds bytes that are not UTF-8, or control characters, "
+			       "and cannot be written in a profile",
+			       s.unfit);
 	return 0;
 }

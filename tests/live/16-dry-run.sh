@@ -23,6 +23,21 @@ export SECRET_NAME=hush-hush
 base_profile "env: {pass: [SECRET_NAME]}"
 expect_rc 0 "a dry run with a secret" ab --dry-run -- true
 unlike "$(cat "$T/out")" hush-hush "does not print its value"
+# Names that are no text, in every place that has one.
+odd=$T/$'odd\xff\e[31m'
+mkdir -p "$odd/sub"
+echo x >"$odd/.env"
+profile odd <<-'YAML'
+	params: {workspace: {required: true}}
+	sandbox: {roots: [{path: "${workspace}", mode: rw}]}
+	permissions: {agents: {me: allow}}
+YAML
+expect_rc 0 "of a root whose name is no text" ab --dry-run -w "$odd" --workdir "$odd/sub" -- $'a\xff'
+json_is "$T/out" 'any("\\xff" in k for k in o["landlock"]["rules"]) or not o["landlock"]["rules"]' "prints it as it prints others"
+json_is "$T/out" 'o["argv"] == [{"b64": "Yf8="}] and base64.b64decode(o["workdir"]["b64"]).endswith(b"\xff\x1b[31m/sub")' "and where it can without loss"
+is "$(LC_ALL=C tr -d '\n\040-\176' <"$T/out" | wc -c)" 0 "no byte that a terminal obeys"
+expect_rc 0 "the real one (control)" ab -w "$odd" -- sh -c '! cat .env 2>/dev/null'
+base_profile "env: {pass: [SECRET_NAME]}"
 # (Root's needs one, to learn whether a root can be mounted under another id.)
 if [ -n "${INJECT:-}" ] && [ "$CALLER" != root ]; then
 	is "$(ASAN_OPTIONS=detect_leaks=0 "$INJECT" --trace -- "$AGENTBOX" run --dry-run --state "$STATE" -p "$P" -- true 2>&1 >/dev/null |

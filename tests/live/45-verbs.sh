@@ -156,6 +156,26 @@ for h in sandbox_sha256 permissions_sha256; do
 	is "$(json_get "$T/out" "o['$h']")" "$(json_get "$T/hashes" "o['$h']")" "dump: with the same $h"
 done
 "$AGENTBOX" lint --dump review >"$T/open.yaml"
+while read -r rc name; do
+	name=$(printf %b "$name")
+	mkdir -p "$T/odd/$name"
+	expect_rc "$rc" "dump: a value with $(printf %q "$name")" "$AGENTBOX" lint --dump -w "$T/odd/$name" default
+	cp "$T/out" "$T/odd.yaml"
+	if [ "$rc" = 0 ]; then
+		expect_rc 0 "dump: is a profile" "$AGENTBOX" lint --hashes "$T/odd.yaml"
+	else
+		is "$(cat "$T/out")" "" "dump: nothing is printed"
+		like "$(cat "$T/err")" "not UTF-8, or control characters" "dump: and why"
+		is "$(LC_ALL=C tr -d '\n\040-\176' <"$T/err" | wc -c)" 0 "dump: without a byte that a terminal obeys"
+	fi
+done <<-'ROWS'
+	0 a_b
+	0 a\nb
+	0 \xc3\xa9
+	125 a\xffb
+	125 a\x1b[31m
+	125 a\xe2\x80\xaeb
+ROWS
 expect_rc 125 "dump: without the value it is asked for" "$AGENTBOX" lint --hashes "$T/open.yaml"
 expect_rc 0 "dump: and is taken" "$AGENTBOX" lint --hashes -w "$WS" "$T/open.yaml"
 is "$(json_get "$T/out" 'o["sandbox_sha256"]')" "$(json_get "$T/hashes" 'o["sandbox_sha256"]')" "dump: with the same sandbox"
