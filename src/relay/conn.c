@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/heap.h"
+#include "relay/http.h"
 #include "relay/internal.h"
 #include "relay/proxy.h"
 #include "relay/publish.h"
@@ -63,6 +64,7 @@ static void conn_close(struct relay *r, uint32_t i, bool reset)
 	close_side(c, SIDE_SERVER, reset);
 	half_free(r, &c->half[SIDE_CLIENT]);
 	half_free(r, &c->half[SIDE_SERVER]);
+	http_free(c);
 	c->state = CONN_DEAD;
 	r->dead[r->n_dead++] = i;
 }
@@ -277,6 +279,10 @@ void conn_relay(struct relay *r, uint32_t i)
 {
 	struct conn *c = &r->conns[i];
 
+	if (!c->published && c->name != NULL && is_http(c) && !http_begin(c)) {
+		conn_end(r, i, RELAY_WHY_OTHER_NAME, true);
+		return;
+	}
 	c->state = CONN_RELAY;
 	c->deadline_ms = 0;
 	for (int side = 0; side < 2; side++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -90,25 +91,91 @@ static bool target_agrees(struct head target, const struct host_target *host)
 	return read_host(target.p + len, n, &named) && same_host(&named, host);
 }
 
-static bool read_field(struct head line, struct host_target *host, bool *found)
+static bool is_word(struct head value, const char *word)
+{
+	return value.n == strlen(word) && strncasecmp(value.p, word, value.n) == 0;
+}
+
+static bool read_length(struct head value, uint64_t *ret)
+{
+	/* More digits than any body has, and fewer than overflow. */
+	if (value.n == 0 || value.n > 18)
+		return false;
+	*ret = 0;
+	for (size_t i = 0; i < value.n; i++) {
+		if (value.p[i] < '0' || value.p[i] > '9')
+			return false;
+		*ret = *ret * 10 + (uint64_t)(value.p[i] - '0');
+	}
+	return true;
+}
+
+struct fields {
+	struct host_target host;
+	struct head_body body;
+	bool has_host, has_length, has_coding, has_upgrade;
+};
+
+static bool once(bool *has)
+{
+	bool first = !*has;
+
+	*has = true;
+	return first;
+}
+
+static bool take_host(struct fields *f, struct head value)
+{
+	return once(&f->has_host) && read_host(value.p, value.n, &f->host);
+}
+
+static bool take_length(struct fields *f, struct head value)
+{
+	return once(&f->has_length) && read_length(value, &f->body.length);
+}
+
+static bool take_coding(struct fields *f, struct head value)
+{
+	f->body.chunked = is_word(value, "chunked");
+	return once(&f->has_coding) && f->body.chunked;
+}
+
+static bool take_upgrade(struct fields *f, struct head value)
+{
+	f->body.websocket = once(&f->has_upgrade) && is_word(value, "websocket");
+	return true;
+}
+
+static const struct {
+	const char *name;
+	bool (*take)(struct fields *f, struct head value);
+} known_fields[] = {
+	{ "host", take_host },
+	{ "content-length", take_length },
+	{ "transfer-encoding", take_coding },
+	{ "upgrade", take_upgrade },
+};
+
+static bool read_field(struct head line, struct fields *f)
 {
 	const char *colon = memchr(line.p, ':', line.n);
 	const char *end = line.p + line.n;
-	const char *value;
+	struct head name, value;
 
 	if (colon == NULL || !is_token(line.p, (size_t)(colon - line.p)))
 		return false;
-	if (colon - line.p != 4 || strncasecmp(line.p, "host", 4) != 0)
-		return true;
-	if (*found)
-		return false;
-	*found = true;
-	value = colon + 1;
-	while (value < end && (*value == ' ' || *value == '\t'))
-		value++;
-	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
+	name = (struct head){ line.p, (size_t)(colon - line.p) };
+	value.p = colon + 1;
+	while (value.p < end && (*value.p == ' ' || *value.p == '\t'))
+		value.p++;
+	while (end > value.p && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
-	return read_host(value, (size_t)(end - value), host);
+	value.n = (size_t)(end - value.p);
+	for (size_t i = 0; i < sizeof(known_fields) / sizeof(known_fields[0]); i++) {
+		if (is_word(name, known_fields[i].name))
+			return known_fields[i].take(f, value);
+	}
+	return true;
 }
 
 /* What cannot become a request line any more is not waited for. */
@@ -123,30 +190,43 @@ static bool may_be_http(const uint8_t *p, size_t len)
 	return len <= METHOD_MAX;
 }
 
-enum sniff sniff_head(const uint8_t *p, size_t len, struct host_target *ret)
+enum sniff sniff_request(const uint8_t *p, size_t len, struct host_target *ret,
+			 struct head_body *ret_body)
 {
 	struct head h = { (const char *)p, len };
-	struct host_target host = { 0 };
 	struct head line, target;
-	bool found = false;
+	struct fields f = { 0 };
+	bool old;
 
-	*ret = host;
+	*ret = f.host;
+	*ret_body = f.body;
 	if (len > SNIFF_MAX || !may_be_http(p, len))
 		return SNIFF_WRONG;
 	if (memmem(p, len, "\r\n\r\n", 4) == NULL)
 		return len == SNIFF_MAX ? SNIFF_WRONG : SNIFF_MORE;
 	if (!take_line(&h, &line) || !read_request(line, &target))
 		return SNIFF_WRONG;
+	old = line.p[line.n - 1] == '0';
 	for (;;) {
 		if (!take_line(&h, &line))
 			return SNIFF_WRONG;
 		if (line.n == 0)
 			break;
-		if (!read_field(line, &host, &found))
+		if (!read_field(line, &f))
 			return SNIFF_WRONG;
 	}
-	if (!found || !target_agrees(target, &host))
+	if (!f.has_host || !target_agrees(target, &f.host) ||
+	    (f.has_coding && (f.has_length || old)))
 		return SNIFF_WRONG;
-	*ret = host;
+	*ret = f.host;
+	*ret_body = f.body;
+	ret_body->end = len - h.n;
 	return SNIFF_NAME;
+}
+
+enum sniff sniff_head(const uint8_t *p, size_t len, struct host_target *ret)
+{
+	struct head_body body;
+
+	return sniff_request(p, len, ret, &body);
 }

@@ -83,6 +83,7 @@ struct conn {
 	bool rd[2], wr[2]; /* may be read from, written to, until EAGAIN */
 	struct half half[2];
 	struct host_target target;
+	struct http *http;  /* owned; NULL: bytes are bytes */
 	struct name *name;  /* borrowed; NULL for an address */
 	struct name *dials; /* borrowed; whose addresses are dialled: its own, or the proxy's */
 	bool via;           /* the upstream proxy */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "relay/http.h"
 #include "relay/internal.h"
 
 #define TURNS 16 /* reads, before another connection gets its turn */
@@ -23,8 +24,9 @@
 
 enum pumped {
 	PUMP_BROKEN = 0,
-	PUMP_WAITS, /* for the one side or the other, or is done */
-	PUMP_MORE,  /* could go on */
+	PUMP_REFUSED, /* another host is named */
+	PUMP_WAITS,   /* for the one side or the other, or is done */
+	PUMP_MORE,    /* could go on */
 };
 
 void half_free(struct relay *r, struct half *h)
@@ -97,25 +99,57 @@ static enum pumped pump_got(struct conn *c, enum conn_side from, ssize_t n)
 	return PUMP_WAITS;
 }
 
-/* By way of the buffer. */
-static enum pumped pump_copy(struct relay *r, struct conn *c, enum conn_side from)
+/* What goes on of the buffer's first @n bytes. */
+static enum pumped pump_give(struct relay *r, struct conn *c, enum conn_side from, size_t n)
 {
 	enum conn_side to = from == SIDE_CLIENT ? SIDE_SERVER : SIDE_CLIENT;
 	struct half *h = &c->half[from];
-	size_t chunk = r->n_blocked < RELAY_BLOCKED_MAX ? RELAY_CHUNK : RELAY_CHUNK_SMALL;
-	ssize_t n = recv(c->fd[from], r->chunk, chunk, MSG_DONTWAIT);
-	ssize_t m;
+	ssize_t m = n > 0 ? give(c->fd[to], r->chunk, n, &c->wr[to]) : 0;
 
-	if (n <= 0)
-		return pump_got(c, from, n);
-	h->bulk = (size_t)n >= BULK_MIN;
-	m = give(c->fd[to], r->chunk, (size_t)n, &c->wr[to]);
 	if (m < 0)
 		return PUMP_BROKEN;
 	h->bytes += (size_t)m;
-	if (m < n)
-		half_keep(r, h, r->chunk + m, (size_t)(n - m));
+	if ((size_t)m < n)
+		half_keep(r, h, r->chunk + m, n - (size_t)m);
 	return PUMP_MORE;
+}
+
+/* By way of the buffer, and only what names the host of the connection. */
+static enum pumped pump_requests(struct relay *r, struct conn *c)
+{
+	struct http *h = c->http;
+	size_t chunk = r->n_blocked < RELAY_BLOCKED_MAX ? RELAY_CHUNK : RELAY_CHUNK_SMALL;
+	size_t held = h->n_held, n = 0;
+
+	if (held > 0)
+		memcpy(r->chunk, h->held, held);
+	/* It is less than SNIFF_MAX then. */
+	if (!h->again) {
+		size_t room = chunk < RELAY_CHUNK - held ? chunk : RELAY_CHUNK - held;
+		ssize_t got = recv(c->fd[SIDE_CLIENT], r->chunk + held, room, MSG_DONTWAIT);
+
+		if (got <= 0)
+			return pump_got(c, SIDE_CLIENT, got);
+		n = (size_t)got;
+	}
+	h->again = false;
+	if (!http_take(c, r->chunk, held + n, &n))
+		return PUMP_REFUSED;
+	return pump_give(r, c, SIDE_CLIENT, n);
+}
+
+/* By way of the buffer. */
+static enum pumped pump_copy(struct relay *r, struct conn *c, enum conn_side from)
+{
+	size_t chunk = r->n_blocked < RELAY_BLOCKED_MAX ? RELAY_CHUNK : RELAY_CHUNK_SMALL;
+	ssize_t n = recv(c->fd[from], r->chunk, chunk, MSG_DONTWAIT);
+
+	if (n <= 0)
+		return pump_got(c, from, n);
+	c->half[from].bulk = (size_t)n >= BULK_MIN;
+	if (from == SIDE_SERVER)
+		http_answer(c, r->chunk, (size_t)n);
+	return pump_give(r, c, from, (size_t)n);
 }
 
 /* What is left in the pipe, @n bytes, goes into the buffer: the next one finds it empty. */
@@ -167,9 +201,15 @@ static enum pumped pump_read(struct relay *r, struct conn *c, enum conn_side fro
 {
 	enum conn_side to = from == SIDE_CLIENT ? SIDE_SERVER : SIDE_CLIENT;
 
+	if (from == SIDE_CLIENT && c->http != NULL) {
+		if (!c->wr[to] || http_waits(c) || (!c->rd[from] && !c->http->again))
+			return PUMP_WAITS;
+		return pump_requests(r, c);
+	}
 	if (!c->rd[from] || !c->wr[to])
 		return PUMP_WAITS;
-	if (c->half[from].bulk && r->pipe[0] >= 0 && r->n_blocked < RELAY_BLOCKED_MAX)
+	if (c->half[from].bulk && !http_waits(c) && r->pipe[0] >= 0 &&
+	    r->n_blocked < RELAY_BLOCKED_MAX)
 		return pump_pages(r, c, from);
 	return pump_copy(r, c, from);
 }
@@ -205,11 +245,13 @@ void pump_turn(struct relay *r, uint32_t i)
 	enum pumped up, down;
 
 	up = pump_half(r, c, SIDE_CLIENT);
-	down = up == PUMP_BROKEN ? PUMP_BROKEN : pump_half(r, c, SIDE_SERVER);
-	if (up == PUMP_BROKEN || down == PUMP_BROKEN) {
-		conn_end(r, i, RELAY_WHY_BROKEN, true);
+	down = up == PUMP_BROKEN || up == PUMP_REFUSED ? PUMP_BROKEN : pump_half(r, c, SIDE_SERVER);
+	if (up == PUMP_BROKEN || up == PUMP_REFUSED || down == PUMP_BROKEN) {
+		conn_end(r, i, up == PUMP_REFUSED ? RELAY_WHY_OTHER_NAME : RELAY_WHY_BROKEN, true);
 		return;
 	}
+	if (c->half[SIDE_SERVER].eof)
+		http_answer(c, NULL, 0);
 	if (c->half[SIDE_CLIENT].shut && c->half[SIDE_SERVER].shut) {
 		conn_end(r, i, RELAY_WHY_ALLOWED, false);
 		return;
@@ -217,6 +259,7 @@ void pump_turn(struct relay *r, uint32_t i)
 	c->deadline_ms = 0;
 	if (c->half[SIDE_CLIENT].shut || c->half[SIDE_SERVER].shut)
 		c->deadline_ms = r->now_ms + HALF_IDLE_MS;
-	if (up == PUMP_MORE || down == PUMP_MORE)
+	if (up == PUMP_MORE || down == PUMP_MORE ||
+	    (c->http != NULL && c->http->again && c->wr[SIDE_SERVER]))
 		conn_again(r, i);
 }

@@ -5,7 +5,7 @@
 # user's without one.
 . "$(dirname "$0")/lib.sh" || exit 1
 . "$(dirname "$0")/egress.sh"
-LIVE_TIMEOUT=280
+LIVE_TIMEOUT=380
 as_callers root user
 
 if [ ! -d "$LIVE/net" ]; then
@@ -49,6 +49,37 @@ check_not "nobody outside was asked" test -s "$LIVE/net/dns.log"
 # --- whom TLS names, however it is cut ---
 expect_out "hello hello hello hello denied denied denied denied" "a hello in pieces is the same hello" \
 	inside_act egress-client.py sni web.example.test other.example.test
+
+# --- whom each request names, and not only the first of a connection ---
+requests() { # WANT NAME REQUEST...
+	local want=$1 name=$2
+	shift 2
+	expect_out "$want" "$name" inside_act egress-client.py requests "$@"
+}
+H="HTTP/1.1|Host: web.example.test|"
+X="HTTP/1.1|Host: git.example.test|"
+ok1="host=web.example.test path=/keep1"
+ok2="host=web.example.test path=/keep2"
+requests "$ok1 / $ok2" "two requests on one connection" "GET /keep1 $H|" "GET /keep2 $H|"
+requests "$ok1 / cut" "the second one to another host" "GET /keep1 $H|" "GET /hidden1 $X|"
+requests "$ok1 sent=5 / $ok2" "a body is one" "POST /keep1 ${H}Content-Length: 5||GET /" "GET /keep2 $H|"
+requests "$ok1 sent=200000 / $ok2" "a long one too" "POST /keep1 ${H}Content-Length: 200000||<200000>" "GET /keep2 $H|"
+requests "$ok1 sent=300005 / $ok2" "in chunks" "POST /keep1 ${H}Transfer-Encoding: chunked||5|GET /|493e0|<300000>|0||" "GET /keep2 $H|"
+requests "$ok1 / cut" "in a body that is none" "GET /keep1 $H|" "POST /hidden2 ${H}Content-Length: 4|Transfer-Encoding: chunked||0||" "+GET /hidden3 $X|"
+requests "$ok1 / cut" "of two lengths" "GET /keep1 $H|" "POST /hidden4 ${H}Content-Length: 0|Content-Length: 30||"
+requests "$ok1 / cut" "of a length that is none" "GET /keep1 $H|" "POST /hidden5 ${H}Content-Length: +5||12345"
+requests "$ok1 / cut" "with a name that a blank ends" "GET /keep1 $H|" "POST /hidden6 ${H}Content-Length : 5||12345"
+requests "$ok1 / cut" "with a chunk whose size is none" "GET /keep1 $H|" "POST /keep2 ${H}Transfer-Encoding: chunked||0x1|x|0||"
+requests "$ok1 / cut" "with a trailer" "GET /keep1 $H|" "POST /keep2 ${H}Transfer-Encoding: chunked||0|Host: x||"
+requests "cut" "sent with the first one" "GET /keep1 $H|" "+GET /hidden7 $X|"
+requests "$ok1 / cut" "with lines that another reader would end sooner" "GET /keep1 $H|" $'GET /hidden8 HTTP/1.1\nHost: git.example.test\n\n||'
+requests "$ok1 / cut" "HTTP/2 with prior knowledge" "GET /keep1 $H|" "PRI * HTTP/2.0||SM||"
+up="Upgrade: websocket|Connection: upgrade||"
+requests "$ok1 / cut" "after an upgrade that the server does not take" "GET /keep1 $H$up" "GET /hidden9 $X|"
+requests "$ok1 / $ok2" "where requests go on (control)" "GET /keep1 $H$up" "GET /keep2 $H|"
+check_not "nothing of these came there" connected 'request .*/hidden'
+expect_out "101 True True" "an upgrade that the server takes lets bytes be bytes" inside_act egress-client.py websocket
+is "$(grep '"event":"connection"' "$STATE/audit.jsonl" | grep -c '"decision":"deny","code":"other_name".*"address":"93.184.216.34"')" 11 "and each that was cut has its record"
 
 # --- what programs may bind ---
 if [ "$CALLER" = root ]; then

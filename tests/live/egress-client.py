@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a program inside does with its network: egress-client.py ACT [ARG]. Prints one line."""
 import hashlib
+import re
 import socket
 import ssl
 import struct
@@ -271,6 +272,46 @@ def sni(*names):
             out.append("hello" if got[:1] == b"\x16" else "denied" if got[:1] == b"\x15" and got[-1] == 49 else repr(got[:9]))
             s.close()
     print(" ".join(out))
+
+
+def requests(*lines):
+    """Each one sent when the last is answered, on one connection; what comes back. | is a line's end, a
+    number in <> so many bytes; + before one: sent with the last, which has no answer of its own then."""
+    s = dial(80)
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    f = s.makefile("rb")
+    out, pending = [], b""
+    for k, line in enumerate(lines):
+        text = line.lstrip("+").replace("|", "\r\n")
+        pending += re.sub("<([0-9]+)>", lambda m: "x" * int(m[1]), text).encode()
+        if k + 1 < len(lines) and lines[k + 1].startswith("+"):
+            continue
+        try:
+            s.sendall(pending)
+            pending = b""
+            if not (status := f.readline()):
+                raise ConnectionResetError
+            head = status
+            while (l := f.readline()) not in (b"\r\n", b""):
+                head += l
+            n = [int(l.split(b":")[1]) for l in head.split(b"\r\n") if l.startswith(b"Content-Length")]
+            out.append(f.read(n[0]).decode().strip() if n else status.split()[1].decode())
+        except (ConnectionResetError, BrokenPipeError):
+            out.append("cut")
+            break
+    print(" / ".join(out))
+
+
+def websocket():
+    s = dial(80)
+    s.sendall(b"GET /ws HTTP/1.1\r\nHost: web.example.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+              b"\x81\x01x")
+    status, f = b"", s.makefile("rb")
+    while (line := f.readline()) not in (b"\r\n", b""):
+        status = status or line
+    first = f.read(3)
+    s.sendall(bytes(range(256)))
+    print(status.split()[1].decode(), first == b"\x81\x01x", f.read(256) == bytes(range(256)))
 
 
 def own_server():

@@ -132,19 +132,38 @@ def file_answer(path):
 
 
 def http(c):
-    head = b""
-    while b"\r\n\r\n" not in head:
-        d = c.recv(4096)
-        if not d:
+    """/www/...: a file. /keep...: more requests follow. /ws: after an upgrade bytes come back."""
+    f = c.makefile("rb")
+    while True:
+        head = []
+        while (line := f.readline()) not in (b"\r\n", b""):
+            head.append(line.rstrip())
+        if not head or not line:
             return
-        head += d
-    path = head.split(b" ")[1].decode()
-    if path.startswith("/www/"):
-        c.sendall(file_answer(path.split("?")[0]))
-        return
-    host = next((l.split(b":", 1)[1].strip() for l in head.split(b"\r\n") if l.lower().startswith(b"host:")), b"?")
-    body = b"host=" + host + b" path=" + head.split(b" ")[1] + b"\n"
-    c.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        fields = {k.strip().lower(): v.strip() for k, _, v in (l.partition(b":") for l in head[1:])}
+        path = head[0].split(b" ")[1]
+        host = fields.get(b"host", b"?")
+        log("conn.log", "request %s%s" % (host.decode("latin1"), path.decode("latin1")))
+        sent = len(f.read(int(fields.get(b"content-length", b"0"))))
+        if b"transfer-encoding" in fields:
+            while size := int(f.readline(), 16):
+                sent += len(f.read(size))
+                f.readline()
+            f.readline()
+        if path.startswith(b"/www/"):
+            c.sendall(file_answer(path.decode().split("?")[0]))
+            return
+        if path == b"/ws" and b"upgrade" in fields:
+            c.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+            while d := f.read1(1 << 16):
+                c.sendall(d)
+            return
+        keep = path.startswith(b"/keep")
+        body = b"host=" + host + b" path=" + path + (b" sent=%d" % sent if sent and keep else b"") + b"\n"
+        c.sendall(b"HTTP/1.1 200 OK\r\n" + (b"" if keep else b"Connection: close\r\n") +
+                  b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        if not keep:
+            return
 
 
 def echo_at_end(c):  # everything back, when the client has no more to say
