@@ -35,6 +35,11 @@ live_setup() {
 		J
 		javac -d "$LIVE/clients" "$LIVE/Get.java"
 	fi
+	if command -v go >/dev/null; then
+		env -i PATH="$PATH" HOME="$LIVE" GO111MODULE=off CGO_ENABLED=0 GOCACHE="$LIVE/gocache" GOTOOLCHAIN=local \
+			go build -o "$LIVE/clients/egress-go" "$1/tests/live/egress-get.go"
+		rm -rf "$LIVE/gocache"
+	fi
 	chmod -R a+rX "$LIVE/net" "$LIVE/clients"
 	return 0
 }

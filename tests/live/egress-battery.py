@@ -64,6 +64,7 @@ ROWS = [
         schemes="http", absent="does not resolve"),
     Row("java", "java javac", "java -Xshare:auto -XX:TieredStopAtLevel=1 -cp /clients Get $U", schemes="http", absent="Unresolved|Unknown",
         extra=True),
+    Row("go", "go egress-go", "SSL_CERT_FILE=/ca.pem egress-go $U", absent="no such host", extra=True),
 ]
 
 # Whole tasks: command, what it prints; then the same of a host that is not allowed.
