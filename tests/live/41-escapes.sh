@@ -464,6 +464,81 @@ else
 	note "E23: this caller cannot mount"
 fi
 
+# --- E22: however a command is written (P112): what is denied of a file holds, what is said of the text not
+echo "content of plain" >"$WS/plain"
+echo "content of secret" >"$WS/secret"
+ln -s "$(command -v cat)" "$WS/another"
+printf '#!/bin/sh\nexec cat "$@"\n' >"$WS/wrapped"
+chmod 755 "$WS/wrapped"
+profile text <<-YAML
+	version: 1
+	sandbox: {roots: [{path: "$WS", mode: rw}]}
+	permissions:
+	  agents:
+	    me:
+	      rules:
+	        - {operations: [execute], commands: ["cat *"], mode: deny}
+	        - {operations: [execute], commands: ["*"], mode: allow}
+	        - {operations: [read, write], paths: ["$WS/secret"], mode: deny}
+	        - {operations: [read, write], paths: ["$WS/**"], mode: allow}
+YAML
+expect_rc 120 "the command that the rule names" ab -- cat plain
+while IFS= read -r shape; do
+	expect_out "content of plain" "it runs all the same: $shape (control)" ab -- bash -c "${shape//FILE/plain}"
+	unlike "$(ab -- bash -c "${shape//FILE/secret}" 2>&1)" content "and shows nothing of a denied file: $shape"
+done <<-'SHAPES'
+	true && cat FILE
+	false || cat FILE | cat
+	echo "$(cat FILE)"
+	eval 'ca''t FILE'
+	(X=1 cat FILE)
+	env -i /bin/cat FILE
+	echo FILE | xargs nice cat
+	./another FILE
+	./wrapped FILE
+	perl -pe '' FILE
+	while read -r line; do echo "$line"; done <FILE
+	ln FILE other 2>/dev/null; cat FILE
+	exec 3<FILE && cat <&3
+SHAPES
+rm -f "$WS"/{plain,secret,another,wrapped,other}
+
+# --- what needs rights over a file system, the scheduler, a network or init; beside each, what needs none
+base_profile
+grep -v '^ *#' "$LIVE/shipped/build.yaml" >"$T/build.yaml"
+reach() { # PROFILE ACT OBJECT
+	local options=(-p "$P")
+	[ "$1" = base ] || options=(-p "$T/build.yaml" -w "$WS")
+	"$AGENTBOX" run --state "$STATE" "${options[@]}" -- "$PYTHON" -I reach.py "$2" "$3"
+}
+cp "$(dirname "$0")/reach.py" "$WS/reach.py"
+[ "$CALLER" != root ] || chown --reference="$WS" "$WS/reach.py"
+for by in base build; do
+	while read -r act denied allowed; do
+		# Root of a namespace is who init belongs to there, and may say how soon to kill it.
+		case $CALLER:$denied in nested:1/clear_refs* | nested:1/oom* | nested:1/core*) continue ;; esac
+		probe_yn N "$by: $act $denied" reach "$by" "$act" "$denied"
+		probe_yn Y "$by: $act $allowed (control)" reach "$by" "$act" "$allowed"
+	done <<-'ROWS'
+		node char fifo
+		node block fifo
+		xattr security.capability user.x
+		xattr trusted.x user.x
+		owner 12 -1
+		sock raw stream
+		port 80 8080
+		policy 1 3
+		ioprio 1 2
+		advise 1 0
+		proc 1/clear_refs=1 self/clear_refs=1
+		proc 1/oom_score_adj=900 self/oom_score_adj=900
+		proc 1/coredump_filter=0x7f self/coredump_filter=0x7f
+		proc 1/comm=x self/comm=x
+		proc self/uid_map=0\x200\x201 self/comm=x
+	ROWS
+done
+rm -f "$WS/reach" "$WS/reach.py"
+
 # --- a second run, after a first one planted what it could
 rm -rf "${WS:?}"/* "$WS"/.[a-z]*
 mkdir -p "$WS/.git" "$WS/bin"
