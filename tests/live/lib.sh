@@ -22,7 +22,8 @@ set -u
 umask 022
 # How long something is waited for that must come: far more than any machine needs, so that only a
 # fault reaches it. What must not be waited for takes longer than this by itself. AGENTBOX_SLOWER is for
-# a processor that is not real: all ceilings are so many times as high.
+# a processor that is not real: the ceiling of one wait is so many times as high, and that of a whole body,
+# in which many things happen, so many times again.
 EVER=$((60 * ${AGENTBOX_SLOWER:-1}))
 EVER_MS=$((1000 * EVER))
 export LC_ALL=C.UTF-8
@@ -383,7 +384,7 @@ live_run() { # CALLER
 		LIVE_UID="$LIVE_UID" INJECT="${INJECT:+$LIVE/inject}" DENY="${DENY:+$LIVE/deny-syscall}" \
 		ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
 		AGENTBOX_MUST_WORK="${AGENTBOX_MUST_WORK:-}" AGENTBOX_SLOWER="${AGENTBOX_SLOWER:-1}" \
-		timeout -k 5 $((${LIVE_TIMEOUT:-600} * ${AGENTBOX_SLOWER:-1})) bash "$LIVE/lib/${0##*/}" </dev/null 2>&1
+		timeout -k 5 $((${LIVE_TIMEOUT:-600} * ${AGENTBOX_SLOWER:-1} ** 2)) bash "$LIVE/lib/${0##*/}" </dev/null 2>&1
 }
 
 live_can() { # CALLER

@@ -15,7 +15,7 @@ for suite in $(cat /src/suites); do
 		esac
 		echo "$line"
 	done < <(AGENTBOX=/usr/bin/agentbox PROBE=/usr/bin/probe INJECT=/usr/bin/inject DENY=/usr/bin/deny-syscall \
-		AGENTBOX_SLOWER=3 bash /src/tests/live/"$suite".sh </dev/null 2>&1; echo "# status $?")
+		AGENTBOX_SLOWER=4 bash /src/tests/live/"$suite".sh </dev/null 2>&1; echo "# status $?")
 	is "$((n > 0))" 1 "$suite: $n checks of it were made"
 	echo "# $suite: $((SECONDS - before)) s"
 done
