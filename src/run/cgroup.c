@@ -2,17 +2,23 @@
 /* Theory of operation.
  *
  *   own                 where the supervisor was started: delegated to the caller
- *   |- NAME             the run; init is cloned into it
+ *   |- NAME             the run, with the limits
+ *   |  `- in            init is cloned into it, and its cgroup namespace begins here
  *   `- NAME.sup         the supervisor, where own had to pass controllers on first
  *
  * A cgroup that passes controllers on holds no processes itself (cgroups(7), "no internal
  * processes"). So where they are not passed on yet, the supervisor must be alone there, and moves
  * to a leaf while the run lasts. All of it happens under a lock on the directory of own: to stop
- * passing a controller on would take the limits away from another run beside this one. */
+ * passing a controller on would take the limits away from another run beside this one.
+ *
+ * Who may make user namespaces inside (nested_sandboxes) may mount what its cgroup namespace shows,
+ * and an ordinary caller owns that. Without `nsdelegate` only the level between keeps the limits
+ * away. */
 #include "run/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -34,6 +40,7 @@
 
 #define CGROUP2_MAGIC 0x63677270
 #define TEXT_MAX      4096
+#define INNER         "in"
 #define LEAF_SIZE     (sizeof(((struct run_cgroup *)0)->name) + 4)
 /* The kernel may need a moment to let go of dead processes. */
 #define REMOVE_TRIES 200
@@ -264,14 +271,18 @@ static void remove_stale(int own, const char *prefix)
 	size_t len = strlen(prefix);
 	struct cgroup_dir dir;
 	const char *name;
+	char inner[NAME_MAX + sizeof("/" INNER)];
 
 	if (cgroup_dir_open(&dir, own) != 0)
 		return;
 	while ((name = cgroup_dir_next(&dir)) != NULL) {
 		long pid = strncmp(name, prefix, len) == 0 ? strtol(name + len, NULL, 10) : 0;
 
-		if (pid > 0 && pid != getpid() && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+		if (pid > 0 && pid != getpid() && kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
+			(void)snprintf(inner, sizeof(inner), "%s/" INNER, name);
+			(void)unlinkat(own, inner, AT_REMOVEDIR);
 			(void)unlinkat(own, name, AT_REMOVEDIR);
+		}
 	}
 	cgroup_dir_close(&dir);
 }
@@ -403,7 +414,16 @@ static int make_locked(const struct run_cgroup_limits *want, struct run_cgroup *
 	if (c->fd < 0)
 		return step_failed(err, "open", -errno);
 	r = set_limits(c->fd, want, &what);
-	return r < 0 ? step_failed(err, what, r) : 0;
+	if (r < 0)
+		return step_failed(err, what, r);
+	/* What is made inside would be left behind. */
+	r = set_number(c->fd, "cgroup.max.descendants", 1, 0);
+	if (r < 0)
+		return step_failed(err, "cgroup.max.descendants", r);
+	if (mkdirat(c->fd, INNER, 0755) != 0)
+		return step_failed(err, "mkdir", -errno);
+	c->in = openat(c->fd, INNER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return c->in < 0 ? step_failed(err, "open", -errno) : 0;
 }
 
 /* Wait until the manager has moved this process to NAME.scope. */
@@ -544,10 +564,13 @@ void run_cgroup_close(struct run_cgroup *c)
 	if (c->own >= 0 && c->name[0] != '\0') {
 		bool locked = flock(c->own, LOCK_EX) == 0;
 
+		if (c->fd >= 0)
+			remove_dir(c->fd, INNER);
 		remove_dir(c->own, c->name);
 		if (c->moved && locked)
 			move_back(c);
 	}
+	fd_close(&c->in);
 	fd_close(&c->fd);
 	/* The lock goes with the last descriptor of it; no child has one. */
 	fd_close(&c->own);

@@ -22,7 +22,8 @@ struct run_cgroup_limits {
 };
 
 struct run_cgroup {
-	int fd;           /* owned: the run's directory, for clone3; -1: there is none */
+	int fd;           /* owned: the run's directory, with its limits; -1: there is none */
+	int in;           /* owned: the one in it, for clone3 */
 	int own;          /* owned: the directory of the supervisor's, or -1 */
 	bool moved;       /* the supervisor was moved to a leaf beside it */
 	bool scope;       /* by the user manager: own is in its scope, or with -1 could be */
@@ -32,7 +33,7 @@ struct run_cgroup {
 
 #define RUN_CGROUP_NONE                                                                            \
 	{                                                                                          \
-		.fd = -1, .own = -1                                                                \
+		.fd = -1, .in = -1, .own = -1                                                      \
 	}
 
 /* Where to look; other places are for tests. */

@@ -218,7 +218,7 @@ static int start_spawn(struct supervisor *s, struct err *err)
 	struct run_namespaces *own =
 		s->namespaces == NULL ? run_namespaces_begin(s->plan->host_network) : NULL;
 	int r = spawn_child(s->plan, own == NULL ? s->namespaces : own,
-			    s->cgroup == NULL ? -1 : s->cgroup->fd, s->io.child, s->io.terminal,
+			    s->cgroup == NULL ? -1 : s->cgroup->in, s->io.child, s->io.terminal,
 			    &s->child, err);
 
 	run_namespaces_close(own);

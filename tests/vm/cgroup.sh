@@ -19,7 +19,7 @@ echo '+memory +pids +cpu' >$cg/cgroup.subtree_control || fail "the guest has the
 
 # Now it is like any that passes them on: nothing of it changes, and what a killed run left goes.
 stale=$cg/agentbox-$(printf %x "$(stat -L -c %i /proc/self/ns/pid)")
-mkdir "$stale-99999-1" "$stale-1-1"
+mkdir -p "$stale-99999-1/in" "$stale-1-1"
 profile 'memory: 64M, enforce: kernel'
 run_in . 0 -- probe hog private $((256 * M)) 1
 by_memory "root, in the root cgroup"
@@ -78,7 +78,7 @@ for who in root user; do
 	kill -9 "$(cat "$box.sup/cgroup.procs")"
 	wait $shell
 	sleep 0.3
-	is "$(cat "$box/cgroup.procs")" "" "$who: SIGKILL of the supervisor ends all in it"
+	is "$(cat "$box/in/cgroup.procs")" "" "$who: SIGKILL of the supervisor ends all in it"
 	find $cg/d -mindepth 1 -depth -type d -exec rmdir {} \;
 	is "$(boxes d)" 0 "$who: and leaves empty directories alone"
 	echo '-memory' >$cg/d/cgroup.subtree_control

@@ -22,7 +22,7 @@ run --list
 is "$rc:$ran" 0:ran "a run without a failure"
 # From the first look at the file system to the clone of the child.
 awk '/"\/sys\/fs\/cgroup"/ { on = 1 } on { print } /clone3/ { exit }' /tmp/log |
-	grep -E ' (mkdirat|write|flock)\(| openat\([0-9]+, "(cgroup|memory|cpu)\.[a-z._]*", 0x80001| openat\([0-9]+, "agentbox-' |
+	grep -E ' (mkdirat|write|flock)\(| openat\([0-9]+, "(cgroup|memory|cpu)\.[a-z._]*", 0x80001| openat\([0-9]+, "(agentbox-|in")' |
 	grep -vE ' flock\([0-9]+, 8,' >/tmp/cases
 is "$([ "$(wc -l </tmp/cases)" -gt 12 ] && echo yes)" yes "there are such calls"
 plain() { # the number of the process and the time are in a name

@@ -85,7 +85,7 @@ wait_for() { # CMD...: until it succeeds
 	done
 }
 has_box() { # CGROUP
-	grep -qs . "$cg/$1"/agentbox-*[!p]/cgroup.procs
+	grep -qs . "$cg/$1"/agentbox-*[!p]/in/cgroup.procs
 }
 # The cgroup of the one run below, once a process is in it.
 box_of() { # CGROUP

@@ -15,7 +15,7 @@ box=$(box_of d)
 wait_for test -e /ws/up
 while read -r pid; do
 	echo "$pid" >/fz/cold/cgroup.procs
-done <"$box/cgroup.procs"
+done <"$box/in/cgroup.procs"
 echo FROZEN >/fz/cold/freezer.state
 wait_for grep -q FROZEN /fz/cold/freezer.state
 before=$(cut -d. -f1 /proc/uptime)
@@ -24,7 +24,7 @@ took=$(($(cut -d. -f1 /proc/uptime) - before))
 at_most "$took" 40 "the wait has an end ($took s)"
 has /tmp/err "cannot be killed" "and it is said why"
 has /tmp/j '"limit":"timeout"' "the limit is named"
-is "$(wc -l <"$box/cgroup.procs" | grep -c '^0$')" 0 "they are there still"
+is "$(wc -l <"$box/in/cgroup.procs" | grep -c '^0$')" 0 "they are there still"
 echo THAWED >/fz/cold/freezer.state
-wait_for sh -c "! grep -q . $box/cgroup.procs"
-is "$(cat "$box/cgroup.procs")" "" "and end when they thaw"
+wait_for sh -c "! grep -q . $box/in/cgroup.procs"
+is "$(cat "$box/in/cgroup.procs")" "" "and end when they thaw"
