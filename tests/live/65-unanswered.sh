@@ -5,8 +5,9 @@
 . "$(dirname "$0")/lib.sh"
 as_callers root
 
-if ! grep -qw fuse /proc/filesystems || [ ! -c /dev/fuse ]; then
-	skip "mounts that do not answer" "this kernel has no FUSE"
+# No skip that must not be: a host without FUSE has no such mounts.
+if ! grep -qw fuse /proc/filesystems || ! (: <>/dev/fuse) 2>/dev/null; then
+	echo "ok - mounts that do not answer # SKIP there is no FUSE to be had here"
 	done_testing
 fi
 
@@ -107,11 +108,14 @@ unserve "$WS/sub/deep"
 # The same with a server that answers: nothing is hidden, no root is refused.
 base_profile
 serve "$WS/near" answers
-expect_out "fuse" "a server that answers: its directory is there" bounded user -- \
-	sh -c 'stat -f -c %T near | sed s/blk//'
-is "$(cat "$T/err")" "" "a server that answers: nothing is said"
+# On a machine that is busy beyond that, an answer may once be late.
+quiet() { # CMD...
+	bounded user -- "$@" >"$T/out" 2>"$T/err" && [ ! -s "$T/err" ]
+}
+check "a server that answers: its directory is there, and nothing is said" \
+	wait_for quiet sh -c 'stat -f -c %T near | grep -q fuse'
 sed -i "s|path: \"$WS\"|path: \"$WS/near\"|" "$P"
-expect_rc 0 "a server that answers: a root as any other" bounded user -- true
+check "a server that answers: a root as any other" wait_for quiet true
 unserve "$WS/near"
 base_profile
 mkdir -p "$WS/near"
