@@ -15,9 +15,7 @@
 #include "profile/schema.h"
 #include "tap.h"
 
-static char dir[] = "/tmp/agentbox-volume.XXXXXX";
-
-static void put(const char *name, const struct strbuf *text)
+static void put(const char *dir, const char *name, const struct strbuf *text)
 {
 	FD_AUTO at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	FD_AUTO fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -26,7 +24,7 @@ static void put(const char *name, const struct strbuf *text)
 		abort();
 }
 
-static bool loads(struct err *err)
+static bool loads(const char *dir, struct err *err)
 {
 	struct arena a = { 0 };
 	struct profile_source src = {
@@ -44,10 +42,10 @@ static bool loads(struct err *err)
 	return ok;
 }
 
-static void check(struct tap *t, bool good, const char *want, const char *what)
+static void check(struct tap *t, const char *dir, bool good, const char *want, const char *what)
 {
 	struct err err;
-	bool ok = loads(&err);
+	bool ok = loads(dir, &err);
 
 	tap_ok(t, ok == good && (good || strstr(err.msg, want) != NULL), "%s: %u:%u %s", what,
 	       err.line, err.col, err.msg);
@@ -67,7 +65,7 @@ static void cases(struct strbuf *sb, size_t n)
 		strbuf_puts(sb, "- {agent: me, action: read_file, resource: /x, decision: deny}\n");
 }
 
-static void values_of(size_t pass)
+static void values_of(const char *dir, size_t pass)
 {
 	STRBUF_AUTO p = { 0 };
 	STRBUF_AUTO b = { 0 };
@@ -82,20 +80,20 @@ static void values_of(size_t pass)
 		strbuf_printf(&c, "%sE%zu", i == 0 ? "" : ", ", i);
 	strbuf_puts(&c, "]}}\n");
 	cases(&c, CASES);
-	put("p.yaml", &p);
-	put("b.yaml", &b);
-	put("c.yaml", &c);
+	put(dir, "p.yaml", &p);
+	put(dir, "b.yaml", &b);
+	put(dir, "c.yaml", &c);
 }
 
-static void test_values(struct tap *t)
+static void test_values(struct tap *t, const char *dir)
 {
 	size_t pass = YAML_NODES_MAX - OTHER_VALUES - CASE_VALUES * (2 * CASES_MAX + CASES);
 	const char *want = "'extends': more than 100000 values in all files of one profile";
 
-	values_of(pass);
-	check(t, true, NULL, "100,000 values in three files");
-	values_of(pass + 1);
-	check(t, false, want, "one more");
+	values_of(dir, pass);
+	check(t, dir, true, NULL, "100,000 values in three files");
+	values_of(dir, pass + 1);
+	check(t, dir, false, want, "one more");
 }
 
 /* --- text --- */
@@ -109,13 +107,13 @@ static void fill(struct strbuf *sb, size_t len)
 #define FILES 8
 
 /* All but the first are full. */
-static void files_of(size_t bytes)
+static void files_of(const char *dir, size_t bytes)
 {
 	STRBUF_AUTO p = { 0 };
 
 	strbuf_puts(&p, "extends: [f1, f2, f3, f4, f5, f6, f7, f8]\nsandbox: {}\n"
 			"permissions: {agents: {me: allow}}\n");
-	put("p.yaml", &p);
+	put(dir, "p.yaml", &p);
 	bytes -= p.len;
 	for (int i = 1; i <= FILES; i++) {
 		STRBUF_AUTO sb = { 0 };
@@ -125,7 +123,7 @@ static void files_of(size_t bytes)
 		strbuf_puts(&sb, "{}\n");
 		fill(&sb, bytes < PROFILE_BYTES_MAX ? bytes : PROFILE_BYTES_MAX);
 		bytes -= sb.len;
-		put(name, &sb);
+		put(dir, name, &sb);
 	}
 }
 
@@ -133,7 +131,7 @@ static void files_of(size_t bytes)
 #define SETS_MAX 3000
 
 /* One file whose values say ${p} 16 times each; the last fills up. */
-static void replaced_of(size_t bytes)
+static void replaced_of(const char *dir, size_t bytes)
 {
 	STRBUF_AUTO sb = { 0 };
 	STRBUF_AUTO pad = { 0 };
@@ -161,25 +159,26 @@ static void replaced_of(size_t bytes)
 	strbuf_puts(&sb, "\"\n");
 	if (bytes % 2 != 0)
 		strbuf_puts(&sb, "\n");
-	put("p.yaml", &sb);
+	put(dir, "p.yaml", &sb);
 }
 
-static void test_text(struct tap *t)
+static void test_text(struct tap *t, const char *dir)
 {
 	const char *want = "more than 8M of text in all files of one profile";
 
-	files_of(SCHEMA_TEXT_MAX);
-	check(t, true, NULL, "8M in nine files");
-	files_of(SCHEMA_TEXT_MAX + 1);
-	check(t, false, want, "a byte more");
-	replaced_of(SCHEMA_TEXT_MAX);
-	check(t, true, NULL, "8M by parameters");
-	replaced_of(SCHEMA_TEXT_MAX + 1);
-	check(t, false, want, "a byte more of it");
+	files_of(dir, SCHEMA_TEXT_MAX);
+	check(t, dir, true, NULL, "8M in nine files");
+	files_of(dir, SCHEMA_TEXT_MAX + 1);
+	check(t, dir, false, want, "a byte more");
+	replaced_of(dir, SCHEMA_TEXT_MAX);
+	check(t, dir, true, NULL, "8M by parameters");
+	replaced_of(dir, SCHEMA_TEXT_MAX + 1);
+	check(t, dir, false, want, "a byte more of it");
 }
 
 int main(void)
 {
+	char dir[] = "/tmp/agentbox-volume.XXXXXX";
 	struct tap t = { 0 };
 	static const char *const names[] = { "p.yaml", "b.yaml", "c.yaml", "f1", "f2", "f3",
 					     "f4",     "f5",     "f6",     "f7", "f8" };
@@ -188,8 +187,8 @@ int main(void)
 	umask(022);
 	if (mkdtemp(dir) == NULL)
 		return 1;
-	test_values(&t);
-	test_text(&t);
+	test_values(&t, dir);
+	test_text(&t, dir);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		(void)unlink(path_join(&a, dir, names[i]));
 	(void)rmdir(dir);

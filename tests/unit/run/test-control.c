@@ -12,9 +12,7 @@
 
 #include "tap.h"
 
-static int pair[2];
-
-static void packet(const void *data, size_t len, const int *fds, size_t n_fds)
+static void packet(int to, const void *data, size_t len, const int *fds, size_t n_fds)
 {
 	_Alignas(struct cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))] = { 0 };
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
@@ -30,7 +28,7 @@ static void packet(const void *data, size_t len, const int *fds, size_t n_fds)
 		c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
 		memcpy(CMSG_DATA(c), fds, n_fds * sizeof(int));
 	}
-	(void)!sendmsg(pair[1], &msg, MSG_NOSIGNAL);
+	(void)!sendmsg(to, &msg, MSG_NOSIGNAL);
 }
 
 /* The lowest descriptor that is free: the same afterwards, where none was kept. */
@@ -68,28 +66,28 @@ static const struct row {
 	{ "one with what is no report", 1, CHILD_REPORT_READY, 1, -EPROTO, -EPROTO },
 };
 
-static void send_row(const struct row *r)
+static void send_row(int to, const struct row *r)
 {
 	char buf[sizeof(struct child_report) + 1] = { 0 };
 	int fds[2] = { STDIN_FILENO, STDIN_FILENO };
 
 	memcpy(buf, &r->kind, sizeof(r->kind));
-	packet(buf, r->len, fds, r->n_fds);
+	packet(to, buf, r->len, fds, r->n_fds);
 }
 
-static void test_row(struct tap *t, const struct row *r)
+static void test_row(struct tap *t, const int pair[2], const struct row *r)
 {
 	struct child_report rep;
 	int before = lowest();
 	char what[128];
 	int fd;
 
-	send_row(r);
+	send_row(pair[1], r);
 	(void)snprintf(what, sizeof(what), "%s", r->what);
 	tap_int(t, control_recv(pair[0], &rep), r->plain, what);
 	(void)snprintf(what, sizeof(what), "%s: no descriptor is taken", r->what);
 	tap_int(t, lowest(), before, what);
-	send_row(r);
+	send_row(pair[1], r);
 	(void)snprintf(what, sizeof(what), "%s, where the terminal is waited for", r->what);
 	tap_int(t, control_recv_terminal(pair[0], &rep, &fd), r->terminal, what);
 	tap_ok(t, (fd >= 0) == (r->terminal == 1 && r->n_fds == 1), "%s", what);
@@ -105,6 +103,7 @@ int main(void)
 {
 	struct child_report rep;
 	struct tap t = { 0 };
+	int pair[2];
 	int fd;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -112,8 +111,8 @@ int main(void)
 	tap_int(&t, control_recv(pair[0], &rep), 0, "nothing yet");
 	tap_int(&t, control_recv_terminal(pair[0], &rep, &fd), 0, "nothing yet of the terminal");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		test_row(&t, &rows[i]);
-	packet("", 0, NULL, 0);
+		test_row(&t, pair, &rows[i]);
+	packet(pair[1], "", 0, NULL, 0);
 	tap_int(&t, control_recv(pair[0], &rep), -EPIPE, "an empty packet is the end");
 	close(pair[1]);
 	tap_int(&t, control_recv(pair[0], &rep), -EPIPE, "the end");
