@@ -71,7 +71,7 @@ kill "$keep"
 rm "$T/never"
 
 # --- many short orphans, many runs
-base_profile "limits: {timeout: 120s}"
+base_profile "limits: {timeout: $((2 * EVER))s}"
 expect_rc 9 "2000 orphans, and the command's own status" ab -- sh -c "$PROBE orphans 2000 >/dev/null; exit 9"
 # shellcheck disable=SC2016 # for the shell inside
 out=$(ab -- sh -c '"$0" orphans 300 >/dev/null; n=0
