@@ -247,7 +247,8 @@ bool glob_is_subtree(const struct glob *g)
 
 /* --- reading a pattern */
 
-static const char *const why_backslash = "a backslash stands only before one of " ESCAPABLE;
+static const char *const why_backslash = "a backslash stands only before one of "
+					 "*?[]{}(),!^-+@ or another one";
 
 static bool escape_ok(const char *p)
 {
@@ -260,7 +261,8 @@ static const char *set_character(const char **p, const char *end, uint32_t *c)
 	if (**p == '\\' && (*p + 1 == end || !escape_ok(*p)))
 		return why_backslash;
 	if (**p == '[' || **p == '{' || **p == '}')
-		return "inside [...] write \\[, \\{ and \\} for these characters themselves";
+		return "inside [...] put a backslash before [, { and } for these "
+		       "characters themselves";
 	*c = pattern_character(p, end);
 	return NULL;
 }
@@ -290,9 +292,11 @@ static const char *set_check(const char **p, const char *end)
 	if (why != NULL)
 		return why;
 	if (*p == end)
-		return "'[' without ']' in the same component (write \\[ for the character itself)";
+		return "'[' without ']' in the same component (a backslash before it for the "
+		       "character itself)";
 	if (*p == first)
-		return "a set [] that holds nothing (write \\] for the character itself)";
+		return "a set [] that holds nothing (a backslash before ] for the "
+		       "character itself)";
 	(*p)++;
 	return NULL;
 }
@@ -303,11 +307,11 @@ static const char *segment_check(const char *p, const char *end, bool *wild)
 		const char *why = NULL;
 
 		if (p + 1 < end && p[1] == '(' && strchr("!@+*?", *p) != NULL)
-			return "!(...), @(...), +(...), *(...) and ?(...) are not read (write "
-			       "\\( for the character itself)";
+			return "!(...), @(...), +(...), *(...) and ?(...) are not read (a "
+			       "backslash before ( for the character itself)";
 		if (strchr("]{}", *p) != NULL)
-			return "']', '{' or '}' without its other half (write \\], \\{ and \\} "
-			       "for the characters themselves)";
+			return "']', '{' or '}' without its other half (a backslash before it for "
+			       "the character itself)";
 		if (*p == '\\') {
 			if (!escape_ok(p) || p + 1 == end)
 				return why_backslash;
@@ -436,11 +440,11 @@ static const char *group_end(const char *open, const char **why)
 
 	if (*p == '}')
 		*why = "{...} without a comma: it would stand for one thing only (ranges such as "
-		       "{1..3} are not read; write \\{ for the character itself)";
+		       "{1..3} are not read; a backslash before { for the character itself)";
 	while (*p == ',')
 		p = part_end(p + 1);
 	if (*p == '\0')
-		*why = "'{' without '}' (write \\{ for the character itself)";
+		*why = "'{' without '}' (a backslash before it for the character itself)";
 	return p;
 }
 
@@ -460,7 +464,7 @@ static const char *expand(struct expansion *e, const char *text)
 		return NULL;
 	}
 	if (*open == '}')
-		return "'}' without '{' (write \\} for the character itself)";
+		return "'}' without '{' (a backslash before it for the character itself)";
 	end = group_end(open, &why);
 	for (const char *p = open; why == NULL && p < end;) {
 		const char *next = part_end(p + 1);
