@@ -355,7 +355,11 @@ bool hostpat_match(const struct hostpat *p, const struct host_target *t)
 
 const char *hostpat_too_wide(const struct hostpat *p)
 {
-	if (p->kind == HOSTPAT_ANY && !p->has_ports)
+	bool any = !p->has_ports;
+
+	for (size_t i = 0; i < p->n_ranges; i++)
+		any = any || p->ranges[i].lo == 0;
+	if (p->kind == HOSTPAT_ANY && any)
 		return "'*' alone is every host there is: name hosts, or ports as in *:443";
 	if (p->kind == HOSTPAT_SUFFIX && strchr(p->name, '.') == NULL)
 		return "a whole top-level domain is too wide: name a domain, as in *.example.org";

@@ -87,8 +87,8 @@ bool hostpat_match_port(const struct hostpat *p, uint16_t port);
  * round: only ANY matches both. */
 bool hostpat_match(const struct hostpat *p, const struct host_target *t);
 
-/* hostpat_too_wide() - why an allow of a sandbox may not be this: `*` without ports, or a suffix
- * that is a whole top-level domain. NULL when it may; static. */
+/* hostpat_too_wide() - why an allow of a sandbox may not be this: `*` without ports or with any, or
+ * a suffix that is a whole top-level domain. NULL when it may; static. */
 const char *hostpat_too_wide(const struct hostpat *p);
 
 /* host_addr_in() - @addr lies in @net/@bits. */

@@ -18,6 +18,7 @@
 
 #include "sys/fs.h"
 #include "sys/net.h"
+#include "sys/nft.h"
 #include "sys/sock.h"
 
 #define LINK_INDEX 2 /* of the veth, on both sides: the first one after lo */
@@ -111,6 +112,20 @@ static int hand_host_ports(struct child_ctx *ctx, int on_lo)
 	return r == 0 ? hand_over(net, end, NULL, 0, 0) : r;
 }
 
+/* The rule that brings it everything comes last: before the link carries anything, for the sandbox
+ * has no process yet that would send. */
+static int hand_any(const struct plan_net *net)
+{
+	const struct plan_net_packet packet = { .kind = PLAN_NET_LISTENERS };
+	int fd = sys_listen_any(PLAN_NET_ANY_PORT);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = hand_over(net, packet, &fd, 1, 1);
+	return r < 0 ? r : sys_nft_tproxy(PLAN_NET_GATEWAY, PLAN_NET_ANY_PORT);
+}
+
 /* All sockets, in the namespace that we are in. With them goes the sandbox's own namespace: what a
  * program sent right before it ended is still on its way through it. */
 static int hand_sockets(struct child_ctx *ctx, struct plan_net_packet packet, int inner_ns)
@@ -128,6 +143,8 @@ static int hand_sockets(struct child_ctx *ctx, struct plan_net_packet packet, in
 	fds[2] = inner_ns;
 	packet.kind = PLAN_NET_RESOLVER;
 	r = hand_over(&ctx->plan->net, packet, fds, 3, 2);
+	if (r == 0 && ctx->plan->net.any_port)
+		r = hand_any(&ctx->plan->net);
 	return r < 0 ? r : hand_listeners(ctx, &l);
 }
 
@@ -216,7 +233,10 @@ int child_build_network(struct child_ctx *ctx)
 		return ns;
 	r = build_linked(ctx, inner, ns);
 	on_lo = r == -EOPNOTSUPP;
-	if (on_lo)
+	/* A listener for any port would be there for those that programs listen on themselves. */
+	if (on_lo && ctx->plan->net.any_port)
+		r = -ENOPROTOOPT;
+	else if (on_lo)
 		r = build_on_lo(ctx, inner, ns);
 	if (r == 0)
 		r = hand_host_ports(ctx, on_lo);

@@ -140,6 +140,11 @@ static void check_building(struct doctor *d, const struct outcome *o)
 			continue;
 		c->state = DOCTOR_FAILED;
 		check_blame(d, c, f->place, f->errnum);
+		/* The step's own word for it; what is missing is in the row about that. */
+		if (step == CHILD_STEP_NETWORK && f->errnum == ENOPROTOOPT) {
+			c->cause = "a host of the profile has any port (:*), see any_port";
+			c->remedy = "list ports or ranges";
+		}
 	}
 }
 
@@ -246,6 +251,25 @@ static void check_resolver(struct doctor *d, const struct profile *p)
 
 	c->optional = true;
 	doctor_resolver(d->arena, p, c);
+}
+
+static void check_any_port(struct doctor *d)
+{
+	struct doctor_check *c = check_add(d, "any_port", DOCTOR_OK);
+	int r = probe_any_port();
+
+	c->optional = true;
+	c->detail = "network by name, HOST:*";
+	if (r == 0)
+		return;
+	c->state = DOCTOR_FAILED;
+	c->errnum = -r;
+	if (r == -EOPNOTSUPP || r == -ENOPROTOOPT) {
+		c->cause = r == -EOPNOTSUPP ? "this kernel has no veth"
+					    : "this kernel has no nf_tables with tproxy";
+		c->remedy = "list ports or ranges, not HOST:*; or use a kernel with VETH and "
+			    "NFT_TPROXY";
+	}
 }
 
 static const char *find_cgroup(struct arena *a)
@@ -390,6 +414,7 @@ int doctor_examine(struct arena *a, const struct cli_source *source, char *const
 	check_idmap(d);
 	check_layers(d);
 	check_resolver(d, profile);
+	check_any_port(d);
 	d->cgroup = find_cgroup(a);
 	find_limits(d);
 	find_groups(d);

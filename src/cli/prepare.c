@@ -96,12 +96,14 @@ static bool decide_network(const struct cli_context *c)
 static void decide_named(struct prepared *p, struct plan_request *rq)
 {
 	const struct cli_context *c = &p->context;
-	bool any = false;
 
 	connect_build(c->arena, c->profile, c->agent, &p->connect);
 	if (!connect_network(c->profile, &p->connect))
 		return;
-	rq->n_ports = connect_ports(c->arena, &c->profile->sandbox.named, &rq->ports, &any);
+	rq->n_ports =
+		connect_ports(c->arena, &c->profile->sandbox.named, &rq->ports, &rq->any_port);
+	if (rq->any_port)
+		rq->n_ports = 0;
 	rq->named_network = true;
 }
 

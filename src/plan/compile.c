@@ -84,6 +84,7 @@ static int plan_net_build(struct plan_builder *b, struct plan_net *net, struct e
 	net->handoff = -1;
 	if (!rq->named_network)
 		return 0;
+	net->any_port = rq->any_port;
 	if (rq->n_ports > PLAN_NET_PORTS_MAX)
 		return err_set(err, ERR_PROFILE, 0, "the network has %zu ports; the most is %d",
 			       rq->n_ports, PLAN_NET_PORTS_MAX);

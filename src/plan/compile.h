@@ -31,6 +31,7 @@ struct plan_request {
 	bool named_network;
 	const uint16_t *ports; /* that are listened on */
 	size_t n_ports;
+	bool any_port;   /* in place of them */
 	bool outer_proc; /* facts.proc is bound, read-only, in place of a proc of its own */
 	const struct plan_work *work; /* in place of a command, or NULL */
 	char *const *argv;

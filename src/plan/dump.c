@@ -276,6 +276,8 @@ static json_t *net_json(const struct plan_net *net)
 		(void)json_array_append_new(routes, json_text(text));
 	}
 	json_put(o, "ports", ports);
+	if (net->any_port)
+		json_put(o, "any_port", json_true());
 	json_put(o, "host_ports", host_ports);
 	json_put(o, "routes", routes);
 	return o;

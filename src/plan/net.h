@@ -21,11 +21,13 @@ struct plan_net_route {
 #define PLAN_NET_POOL_BITS 16
 #define PLAN_NET_LO_BITS   15 /* on lo alone: gateway and pool */
 #define PLAN_NET_PORTS_MAX 1024
+#define PLAN_NET_ANY_PORT  1 /* of that listener; nobody else binds where it is */
 struct plan_net {
 	bool named;  /* there is such a network; else all below is empty */
 	int handoff; /* the socket to the relay, made by the supervisor; not part of the hash */
 	const uint16_t *ports;
 	uint32_t n_ports;
+	bool any_port; /* in place of those: one listener takes what any port is dialled for */
 	const uint16_t *host_ports; /* of the sandbox's own 127.0.0.1 */
 	uint32_t n_host_ports;
 	const struct plan_net_route *routes;
@@ -34,8 +36,8 @@ struct plan_net {
 
 /* The first packet over the handoff socket comes with the resolver's sockets, UDP and TCP, and the
  * sandbox's own network namespace; those that follow with listeners, until there are n_ports of
- * them; an empty one is the last. Before all of them the supervisor may have sent one with
- * listeners of its own. */
+ * them, or the one for any port; an empty one is the last. Before all of them the supervisor may
+ * have sent one with listeners of its own. */
 enum plan_net_kind {
 	PLAN_NET_NONE = 0,
 	PLAN_NET_RESOLVER,

@@ -65,6 +65,33 @@ void connect_decide_name(const struct connect_rules *r, const char *name, const 
 	}
 }
 
+static size_t add_edge(uint16_t *ports, size_t n, unsigned port)
+{
+	if (port < 1 || port > UINT16_MAX)
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		if (ports[i] == port)
+			return n;
+	}
+	ports[n] = (uint16_t)port;
+	return n + 1;
+}
+
+size_t connect_edges(const struct connect_rules *r, uint16_t *ret)
+{
+	size_t n = add_edge(ret, 0, 1);
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct hostpat *p = &r->rules[i].host;
+
+		for (size_t k = 0; k < p->n_ranges; k++) {
+			n = add_edge(ret, n, p->ranges[k].lo);
+			n = add_edge(ret, n, p->ranges[k].hi + 1U);
+		}
+	}
+	return n;
+}
+
 typedef ARRAY_OF(struct connect_rule) connect_list;
 
 static void add_hosts(struct arena *a, connect_list *list, const struct profile_net_host *hosts,

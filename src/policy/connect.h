@@ -46,6 +46,12 @@ void connect_decide(const struct connect_rules *r, const struct host_target *t,
 void connect_decide_name(const struct connect_rules *r, const char *name, const uint16_t *ports,
 			 size_t n_ports, struct connect_answer *ret);
 
+/* connect_edges() - ports of which one has the best answer that any port has, for every name: an
+ * answer changes only where a rule's range begins or has ended. @ret: CONNECT_EDGES_MAX(r->n) of
+ * them. Return: how many there are. */
+#define CONNECT_EDGES_MAX(n_rules) (1 + (n_rules)*HOSTPAT_RANGES_MAX * 2)
+size_t connect_edges(const struct connect_rules *r, uint16_t *ret);
+
 /* connect_host_port() - what names a port of network.host_ports: 127.0.0.1 and that port. */
 struct hostpat connect_host_port(uint16_t port);
 

@@ -400,11 +400,9 @@ static int ports_check(struct schema_ctx *c, const struct yaml_node *n,
 		for (size_t k = 0; k < h->pattern.n_ranges; k++) {
 			const struct hostpat_range *r = &h->pattern.ranges[k];
 
+			/* Any: they are all one socket's. */
 			if (r->lo == 0)
-				return schema_fail(c, n,
-						   "'allow': '%.200s' (line %u): any port is not "
-						   "part of this version: list ports or ranges",
-						   h->text, h->pos.line);
+				continue;
 			if (r->lo <= 53 && r->hi >= 53)
 				return schema_fail(
 					c, n,

@@ -52,6 +52,7 @@ static int config_make(const struct relay_attach *r, struct err *err)
 		.layers = r->rules.layers,
 		.n_ranges = (uint32_t)r->n_ranges,
 		.n_ports = net->n_ports,
+		.any_port = net->any_port,
 		.n_host_ports = net->n_host_ports,
 		.proxy = r->proxy,
 		.n_published = (uint32_t)r->n_publish,

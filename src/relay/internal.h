@@ -134,7 +134,8 @@ struct relay {
 	const struct relay_config *config;
 	struct connect_rules rules;
 	const struct addr_range *ranges;
-	const uint16_t *ports;
+	const uint16_t *ports; /* for which a name may be allowed */
+	size_t n_ports;
 	const uint16_t *inside; /* of the published ports */
 	int epoll, report, handoff, resolver, route;
 	bool resolver_ready;

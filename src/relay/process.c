@@ -69,7 +69,7 @@ static int become(const struct relay_config *c)
 
 uint32_t relay_fds(const struct relay_config *c)
 {
-	return c->n_ports + c->n_host_ports + c->n_published + FDS_SPARE;
+	return relay_listeners(c) + c->n_published + FDS_SPARE;
 }
 
 /* As many connections as the limit on descriptors lets us have. */
@@ -128,7 +128,14 @@ static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 	r->ranges = (const struct addr_range *)(const void *)part;
 	part += c->n_ranges * sizeof(struct addr_range);
 	r->ports = (const uint16_t *)(const void *)part;
+	r->n_ports = c->n_ports;
 	r->inside = r->ports + c->n_ports;
+	if (c->any_port != 0) {
+		uint16_t *edges = heap_alloc(CONNECT_EDGES_MAX(c->n_rules), sizeof(*edges));
+
+		r->n_ports = connect_edges(&r->rules, edges);
+		r->ports = edges;
+	}
 	r->report = RELAY_FD_REPORT;
 	r->handoff = RELAY_FD_HANDOFF;
 	r->resolver = s->theirs;
@@ -136,7 +143,7 @@ static struct relay *relay_new(const struct start *s, uint32_t max_conns)
 	r->published = heap_alloc(c->n_published, sizeof(int));
 	r->dns_udp = -1;
 	r->dns_tcp = -1;
-	r->listeners = heap_alloc((size_t)c->n_ports + c->n_host_ports, sizeof(int));
+	r->listeners = heap_alloc(relay_listeners(c), sizeof(int));
 	r->max_conns = max_conns;
 	r->conns = heap_alloc(max_conns, sizeof(*r->conns));
 	r->again = heap_alloc((size_t)max_conns * 2, sizeof(*r->again));

@@ -33,7 +33,7 @@ static enum dns_answer answer_name(struct relay *r, const struct dns_question *q
 		report_name(r, q, RELAY_WHY_NO_NAME);
 		return DNS_ABSENT;
 	}
-	connect_decide_name(&r->rules, q->name, r->ports, r->config->n_ports, &may);
+	connect_decide_name(&r->rules, q->name, r->ports, r->n_ports, &may);
 	if (may.verdict != PROFILE_ALLOW) {
 		report_name(r, q, conn_why(&may));
 		return DNS_ABSENT;

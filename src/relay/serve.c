@@ -142,12 +142,13 @@ static bool take_packet(struct relay *r, const struct plan_net_packet *packet,
 		       relay_watch(r, r->dns_tcp, EPOLLIN, RELAY_TAG(TAG_DNS_TCP, 0)) == 0;
 	}
 	if (packet->kind == PLAN_NET_END) {
-		r->handed = r->dns_udp >= 0 && r->n_listeners >= r->config->n_ports &&
+		r->handed = r->dns_udp >= 0 &&
+			    r->n_listeners >= r->config->n_ports + r->config->any_port &&
 			    r->n_published == r->config->n_published;
 		return r->handed;
 	}
 	if (packet->kind != PLAN_NET_LISTENERS || h->n == 0 ||
-	    h->n > r->config->n_ports + r->config->n_host_ports - r->n_listeners)
+	    h->n > relay_listeners(r->config) - r->n_listeners)
 		return false;
 	for (uint32_t i = 0; i < h->n; i++) {
 		r->listeners[r->n_listeners] = h->fds[i];

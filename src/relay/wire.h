@@ -44,12 +44,19 @@ struct relay_config {
 	uint32_t n_rules, layers;
 	uint32_t n_ranges;
 	uint32_t n_ports;
+	uint32_t any_port;     /* one listener, in place of those for n_ports */
 	uint32_t n_host_ports; /* listeners beyond those for n_ports, or fewer */
 	uint32_t n_published;
 	struct relay_proxy proxy;
 	/* Then: struct connect_rule[n_rules], struct addr_range[n_ranges], uint16_t[n_ports], and
 	 * uint16_t[n_published], the ports inside. */
 };
+
+/* relay_listeners() - how many there are at the most. */
+static inline uint32_t relay_listeners(const struct relay_config *c)
+{
+	return c->n_ports + (c->any_port != 0) + c->n_host_ports;
+}
 
 enum relay_kind {
 	RELAY_REPORT_NONE = 0,

@@ -79,6 +79,14 @@ int blame_step(struct err *err, const struct plan *plan, const struct child_repo
 		err->errnum = errnum;
 		return -1;
 	}
+	if (r->step == CHILD_STEP_NETWORK && errnum == ENOPROTOOPT) {
+		err_set(err, ERR_HOST, 0,
+			"%s: a host with any port (:*) needs a kernel with veth and nf_tables' "
+			"tproxy; list ports or ranges instead",
+			what);
+		err->errnum = errnum;
+		return -1;
+	}
 	return blame_at(err, blame_place(r->step), errnum, what);
 }
 

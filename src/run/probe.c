@@ -2,6 +2,8 @@
 #include "run/probe.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -9,7 +11,10 @@
 #include <unistd.h>
 
 #include "sys/clone.h"
+#include "sys/fs.h"
 #include "sys/mountapi.h"
+#include "sys/net.h"
+#include "sys/nft.h"
 #include "sys/process.h"
 
 #ifndef SYS_landlock_create_ruleset
@@ -74,6 +79,22 @@ int probe_namespaces(uint64_t flags)
 int probe_proc(void)
 {
 	return probe_run(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID, mount_proc);
+}
+
+static int try_any_port(void)
+{
+	int ns = sys_openat2(AT_FDCWD, "/proc/self/ns/net", O_RDONLY, 0, 0);
+	int nl = sys_netlink();
+	int r = ns < 0 ? ns : nl < 0 ? nl : sys_net_veth(nl, "gw0", "eth0", 0, ns);
+
+	if (r == 0)
+		r = sys_listen_any(1);
+	return r < 0 ? r : sys_nft_tproxy(INADDR_LOOPBACK, 1);
+}
+
+int probe_any_port(void)
+{
+	return probe_run(CLONE_NEWUSER | CLONE_NEWNET, try_any_port);
 }
 
 int probe_landlock(void)

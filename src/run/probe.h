@@ -12,5 +12,9 @@ MUST_CHECK int probe_namespaces(uint64_t flags);
  * Return: 0, -EPERM where the kernel refuses it because the one there is masked ("mount too
  * revealing", fs/namespace.c), or another -errno. */
 MUST_CHECK int probe_proc(void);
+/* probe_any_port() - what a network by name needs for hosts with any port: a veth pair, and a rule
+ * that leads to a transparent listener. In new user and network namespaces. Return: 0, -EOPNOTSUPP
+ * or -ENOPROTOOPT where the kernel has the one or the other not, or another -errno. */
+MUST_CHECK int probe_any_port(void);
 /* probe_landlock() - the ABI of this kernel's Landlock, or -errno. */
 MUST_CHECK int probe_landlock(void);

@@ -127,15 +127,20 @@ static int start_check_sources(const struct supervisor *s, struct err *err)
 	return 0;
 }
 
+/* An attachment that a child leaves in the lurch fails; what the child said comes first. */
 static int start_attachments(struct supervisor *s, struct err *err)
 {
 	struct run_child child = { .pid = s->child.pid, .pidfd = s->child.pidfd };
+	struct child_report r;
 
 	for (size_t i = 0; i < s->n_attached; i++) {
 		const struct run_attachment *a = s->attached[i];
 
-		if (a->after_clone != NULL && a->after_clone(a->ctx, &child, err) != 0)
-			return -1;
+		if (a->after_clone == NULL || a->after_clone(a->ctx, &child, err) == 0)
+			continue;
+		if (control_recv(s->child.control, &r) == 1 && r.kind == CHILD_REPORT_FAILED)
+			return supervisor_step_failed(s, &r, err);
+		return -1;
 	}
 	return 0;
 }

@@ -195,7 +195,8 @@ int sys_net_veth(int nl, const char *name, const char *peer, int ifindex, int pe
 	return message_send(nl, &m);
 }
 
-static int listen_on(int type, uint32_t addr, uint16_t port)
+/* @option: of the IP level, switched on. */
+static int listen_on(int type, uint32_t addr, uint16_t port, int option)
 {
 	const struct sockaddr_in at = { .sin_family = AF_INET,
 					.sin_port = htons(port),
@@ -209,7 +210,7 @@ static int listen_on(int type, uint32_t addr, uint16_t port)
 		return fd;
 	/* No SO_REUSEADDR and no SO_REUSEPORT: with either, a program inside could take the
 	 * address over. */
-	r = (int)sys_call5(SYS_setsockopt, fd, SOL_IP, IP_FREEBIND, sys_arg(&on), sizeof(on));
+	r = (int)sys_call5(SYS_setsockopt, fd, SOL_IP, option, sys_arg(&on), sizeof(on));
 	/* As much as the kernel gives: questions of many threads at once. */
 	if (r == 0 && type == SOCK_DGRAM)
 		r = (int)sys_call5(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVBUF, sys_arg(&much),
@@ -226,17 +227,22 @@ static int listen_on(int type, uint32_t addr, uint16_t port)
 
 int sys_listen_tcp(uint16_t port)
 {
-	return listen_on(SOCK_STREAM, INADDR_ANY, port);
+	return listen_on(SOCK_STREAM, INADDR_ANY, port, IP_FREEBIND);
 }
 
 int sys_listen_lo(uint16_t port)
 {
-	return listen_on(SOCK_STREAM, INADDR_LOOPBACK, port);
+	return listen_on(SOCK_STREAM, INADDR_LOOPBACK, port, IP_FREEBIND);
+}
+
+int sys_listen_any(uint16_t port)
+{
+	return listen_on(SOCK_STREAM, INADDR_ANY, port, IP_TRANSPARENT);
 }
 
 int sys_listen_dns(uint32_t addr, int stream)
 {
-	return listen_on(stream ? SOCK_STREAM : SOCK_DGRAM, addr, 53);
+	return listen_on(stream ? SOCK_STREAM : SOCK_DGRAM, addr, 53, IP_FREEBIND);
 }
 
 int sys_send_fds(int sock, const void *buf, uint32_t len, const int *fds, uint32_t n)

@@ -27,6 +27,8 @@ int sys_net_veth(int nl, const char *name, const char *peer, int ifindex, int pe
 int sys_listen_tcp(uint16_t port);
 /* sys_listen_lo() - on @port of 127.0.0.1 alone. */
 int sys_listen_lo(uint16_t port);
+/* sys_listen_any() - as sys_listen_tcp(), and for what sys_nft_tproxy() brings to @port. */
+int sys_listen_any(uint16_t port);
 /* sys_listen_dns() - on port 53 of @addr, which need not be there yet; @stream: TCP, else UDP. */
 int sys_listen_dns(uint32_t addr, int stream);
 

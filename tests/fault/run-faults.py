@@ -48,8 +48,9 @@ sandbox:
   agents: {{me: allow}}
 """
 WATCHED = "  limits: {disk: 100000G}\n"
-# Names, an address, a port of the host and one that is published: all that is built.
-NAMED = "  network: {{allow: [www.example.test, \"192.0.2.7:8443\"], publish: [\"127.0.0.1:{port}:3000\"], host_ports: [5432]}}\n"
+# Names, an address, a port of the host and one that is published: all that is built. The name with any
+# port where the kernel can: its listener is made as those of other ports are, and more besides.
+NAMED = "  network: {{allow: [{host}, \"192.0.2.7:8443\"], publish: [\"127.0.0.1:{port}:3000\"], host_ports: [5432]}}\n"
 # Of the program that is executed for the network, and of what it makes.
 NETWORK_WINDOWS = ("resolver", "relay", "dialer")
 CLONE_NEWNET = 0x40000000
@@ -161,6 +162,10 @@ class Suite:
         self.lock = threading.Lock()
         self.failures, self.count, self.ends = [], 0, collections.Counter()
         self.baseline = {}
+
+    def host(self):
+        said = subprocess.run([self.agentbox, "doctor"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        return '"www.example.test:*"' if re.search(r"^ok +any_port", said, re.M) else "www.example.test"
 
     @staticmethod
     def has_entry(uid):
@@ -361,7 +366,7 @@ class Suite:
         calls = [] if self.window in NETWORK_WINDOWS else self.calls()
         if self.more:
             for place in self.places:
-                place.write_profile(self.more.format(port=free_port()) if self.named else self.more)
+                place.write_profile(self.more.format(port=free_port(), host=self.host()) if self.named else self.more)
             calls = self.not_in(self.calls(), calls)
         cases = self.plan(calls)
         if os.environ.get("FAULT_ONLY"):

@@ -266,7 +266,7 @@ def proxy_closed(c):
     proxy(c, "dXNlcjpwYXNzIHdvcmQ6")  # user:pass word:
 
 
-PORTS = {3128: proxy, 3129: proxy_closed, 80: http, 443: tls, 8080: http, 22: banner, 7001: echo_at_end, 7002: end_first, 7003: reset,
+PORTS = {1: http, 8443: http, 65535: http, 3128: proxy, 3129: proxy_closed, 80: http, 443: tls, 8080: http, 22: banner, 7001: echo_at_end, 7002: end_first, 7003: reset,
          7004: was_reset, 7005: source, 7006: never_reads, 7007: one_byte, 7443: banner}
 
 

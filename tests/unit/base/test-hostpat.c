@@ -193,10 +193,9 @@ static void test_width(struct tap *t)
 	static const struct {
 		const char *pattern;
 		bool wide;
-	} widths[] = { { "*", true },
-		       { "*:443", false },
-		       { "*.org", true },
-		       { "*.example.org", false },
+	} widths[] = { { "*", true },           { "*:443", false },
+		       { "*:*", true },         { "example.org:*", false },
+		       { "*.org", true },       { "*.example.org", false },
 		       { "example.org", false } };
 	struct hostpat none = { 0 };
 	struct host_target host = { .name = "example.org", .port = 443 };

@@ -118,6 +118,55 @@ static void test_names(struct tap *t, const struct world *w)
 	}
 }
 
+static const char any_text[] =
+	"sandbox:\n"
+	"  network:\n"
+	"    allow: [\"all.test:*\", \"one.test:443\", \"most.test:*\"]\n"
+	"    deny: [\"most.test:1-79\", \"most.test:81-65535\", \"all.test:1\"]\n"
+	"permissions:\n"
+	"  agents:\n"
+	"    all: allow\n"
+	"    none:\n"
+	"      rules:\n"
+	"        - {operations: [connect], hosts: [\"most.test:81-90\"], "
+	"mode: allow}\n";
+
+/* Among the edges is a port that is allowed, if there is any. */
+static void test_any_port(struct tap *t, struct world *w)
+{
+	static const struct {
+		const char *agent, *name;
+		enum profile_verdict verdict;
+	} names[] = {
+		{ "all", "all.test", PROFILE_ALLOW },  { "all", "one.test", PROFILE_ALLOW },
+		{ "all", "most.test", PROFILE_ALLOW }, { "all", "evil.test", PROFILE_DENY },
+		{ "none", "all.test", PROFILE_DENY },  { "none", "most.test", PROFILE_DENY },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct arena a = { 0 };
+		struct connect_rules rules;
+		struct connect_answer got;
+		const uint16_t *ports;
+		uint16_t *edges;
+		bool any;
+		size_t n;
+
+		connect_build(&a, w->profile,
+			      agent_alone(&a, profile_agent_find(w->profile, names[i].agent)),
+			      &rules);
+		(void)connect_ports(&a, &w->profile->sandbox.named, &ports, &any);
+		edges = arena_array(&a, CONNECT_EDGES_MAX(rules.n), sizeof(*edges));
+		n = connect_edges(&rules, edges);
+		tap_ok(t, any && n > 0 && n <= CONNECT_EDGES_MAX(rules.n), "any port: %zu edges",
+		       n);
+		connect_decide_name(&rules, names[i].name, edges, n, &got);
+		tap_ok(t, got.verdict == names[i].verdict, "any port: the name %s %s: %d",
+		       names[i].agent, names[i].name, got.verdict);
+		arena_free(&a);
+	}
+}
+
 int main(void)
 {
 	struct connect_rules none = { 0 };
@@ -130,6 +179,8 @@ int main(void)
 	world_parse(&w, text);
 	test_decide(&t, &w);
 	test_names(&t, &w);
+	world_parse(&w, any_text);
+	test_any_port(&t, &w);
 	world_close(&w);
 	(void)!hostpat_target("example.org", &host);
 	connect_decide(&none, &host, &got);
