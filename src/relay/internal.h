@@ -138,14 +138,13 @@ struct relay {
 	size_t n_ports;
 	const uint16_t *inside; /* of the published ports */
 	int epoll, report, handoff, resolver, route;
-	bool resolver_ready;
 	int dialer; /* -1: nothing is published */
-	bool dialer_ready;
+	bool resolver_ready, dialer_ready;
 	uint32_t serial;
 	int *published; /* owned; config->n_published slots */
 	uint32_t n_published;
 	int dns_udp, dns_tcp; /* -1 until handed over */
-	int *listeners;       /* owned; config->n_ports + n_host_ports slots */
+	int *listeners;       /* owned; relay_listeners() slots */
 	uint32_t n_listeners;
 	bool accepting, closing;
 	bool handed;        /* everything is here */
