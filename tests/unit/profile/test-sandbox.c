@@ -292,7 +292,6 @@ static const struct common_row blocks[] = {
 	{ SANDBOX("env: {set: {A: }}"), 1, 26, "has no value" },
 	{ SANDBOX("env: {set: {A: [b]}}"), 1, 26, "'A' must be one value, not a list" },
 	{ SANDBOX("env: {set: [A]}"), 1, 22, "must be a map of names" },
-	{ SANDBOX("env: {required: [A]}"), 1, 17, "unknown key 'required'" },
 	/* devices, sockets */
 	{ SANDBOX("devices: []"), 0, 0, NULL },
 	{ SANDBOX("devices: [/dev/kvm, /dev/dri/renderD128]"), 0, 0, NULL },
