@@ -43,6 +43,11 @@ static int wait_go(struct child_ahead *a)
 	return 0;
 }
 
+static int allow_cpus(struct child_ahead *a)
+{
+	return a->cpus_size == 0 ? 0 : sys_cpus_set(0, a->cpus, a->cpus_size);
+}
+
 static int clone_child(struct child_ahead *a)
 {
 	long pid;
@@ -64,6 +69,7 @@ static const struct {
 	{ CHILD_AHEAD_PARENT, end_with_supervisor },
 	{ CHILD_AHEAD_LOOPBACK, raise_loopback },
 	{ CHILD_AHEAD_WAIT, wait_go },
+	{ CHILD_AHEAD_CPUS, allow_cpus },
 	{ CHILD_AHEAD_CLONE, clone_child },
 };
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "child/report.h"
@@ -24,15 +25,21 @@ enum child_ahead_step {
 	CHILD_AHEAD_PARENT,     /* it would not end with the supervisor */
 	CHILD_AHEAD_LOOPBACK,
 	CHILD_AHEAD_WAIT,
+	CHILD_AHEAD_CPUS,
 	CHILD_AHEAD_CLONE, /* clone3(2) of the child */
 };
+
+/* For 8192 processors, what Linux is built for at most (CONFIG_NR_CPUS). */
+#define CHILD_AHEAD_CPU_WORDS (8192 / (8 * sizeof(unsigned long)))
 
 /* Shared by both: written by the supervisor before the process exists, then before the release of
  * go; read by it only once the process has ended. */
 struct child_ahead {
 	bool host_network;
-	int supervisor; /* pid */
-	uint32_t go;    /* CHILD_AHEAD_GO: the next three are set, clone. Woken by futex(2) */
+	int supervisor;   /* pid */
+	uint32_t go;      /* CHILD_AHEAD_GO: the next five are set, clone. Woken by futex(2) */
+	size_t cpus_size; /* bytes; 0: may run where the supervisor may */
+	unsigned long cpus[CHILD_AHEAD_CPU_WORDS]; /* where the child may */
 	struct clone_args args; /* with CLONE_PARENT, and so without an exit signal: SIGCHLD */
 	void (*fn)(void *);
 	void *arg;

@@ -2,8 +2,10 @@
 #include "run/namespaces.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,29 @@ struct run_namespaces {
 	int errnum; /* there is no process: clone3 said so */
 	pid_t pid;  /* 0: none, or reaped */
 };
+
+/* A new process often gets the processor of the one that made it, and waits there until that one
+ * sleeps: the two would do one after the other what they are two for. So it may run on every
+ * processor but that one until it clones the child, which gets all of them back. Where that cannot
+ * be said, it is left as it is: nothing but time depends on it. */
+static void place_elsewhere(struct run_namespaces *n)
+{
+	struct child_ahead *a = &n->ahead;
+	const unsigned bits = 8 * sizeof(a->cpus[0]);
+	unsigned long others[CHILD_AHEAD_CPU_WORDS];
+	int size = sys_cpus_get(0, a->cpus, sizeof(a->cpus));
+	int cpu = sched_getcpu();
+	bool any = false;
+
+	if (size <= 0 || cpu < 0 || (unsigned)cpu / 8 >= (unsigned)size)
+		return;
+	memcpy(others, a->cpus, (size_t)size);
+	others[(unsigned)cpu / bits] &= ~(1UL << ((unsigned)cpu % bits));
+	for (size_t i = 0; i < (size_t)size / sizeof(others[0]); i++)
+		any = any || others[i] != 0;
+	if (any && sys_cpus_set(n->pid, others, (size_t)size) == 0)
+		a->cpus_size = (size_t)size;
+}
 
 struct run_namespaces *run_namespaces_begin(bool host_network)
 {
@@ -42,10 +67,12 @@ struct run_namespaces *run_namespaces_begin(bool host_network)
 	}
 	pid = sys_clone_fn(&args, child_ahead_main, &n->ahead);
 	(void)sigprocmask(SIG_SETMASK, &old, NULL);
-	if (pid > 0)
+	if (pid > 0) {
 		n->pid = (pid_t)pid;
-	else
+		place_elsewhere(n);
+	} else {
 		n->errnum = (int)-pid;
+	}
 	return n;
 }
 
@@ -79,6 +106,7 @@ static int ahead_blame(const struct child_ahead *a, struct err *err)
 		return blame_at(err, CAUSE_OTHER, a->errnum, child_step_name(CHILD_STEP_LOOPBACK));
 	case CHILD_AHEAD_PARENT:
 	case CHILD_AHEAD_WAIT:
+	case CHILD_AHEAD_CPUS:
 	case CHILD_AHEAD_NONE:
 		break;
 	}

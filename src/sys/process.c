@@ -138,6 +138,16 @@ int sys_getppid(void)
 	return (int)sys_call0(SYS_getppid);
 }
 
+int sys_cpus_get(int pid, unsigned long *set, size_t size)
+{
+	return (int)sys_call3(SYS_sched_getaffinity, pid, (long)size, sys_arg(set));
+}
+
+int sys_cpus_set(int pid, const unsigned long *set, size_t size)
+{
+	return (int)sys_call3(SYS_sched_setaffinity, pid, (long)size, sys_arg(set));
+}
+
 int sys_unshare(unsigned long flags)
 {
 	return (int)sys_call1(SYS_unshare, (long)flags);

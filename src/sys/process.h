@@ -40,6 +40,11 @@ int sys_getpid(void);
 int sys_getppid(void);
 /* sys_unshare() - new namespaces (CLONE_NEW*) for the calling process. */
 int sys_unshare(unsigned long flags);
+/* sys_cpus_get() - the processors that process @pid (0: the calling one) may run on, as bits of
+ * @set, which has @size bytes. Return: bytes written, -EINVAL when the kernel needs more of them
+ * (sched_getaffinity(2)). sys_cpus_set() - the same back. */
+int sys_cpus_get(int pid, unsigned long *set, size_t size);
+int sys_cpus_set(int pid, const unsigned long *set, size_t size);
 /* sys_futex_wait() - until *@word is no longer @value, futex(2) FUTEX_WAIT_PRIVATE: 0, -EAGAIN when
  * it was not, -EINTR; it may also wake for nothing. sys_futex_wake() - everyone who waits there. */
 int sys_futex_wait(const uint32_t *word, uint32_t value);
