@@ -49,6 +49,14 @@ expect_rc 7 "nor when it has more than one end to look at" ab -- sh -c '
 expect_rc 1 "such a limit holds for a process of its own (control)" ab --timeout 60s -- bash -c 'prlimit --pid $$ --nofile=3:3 && : 5</dev/null'
 kill "$mine"
 
+# The namespaces are made on another processor than the one that agentbox runs on; the command is
+# where its caller may be.
+cpus='grep ^Cpus_allowed_list /proc/self/status'
+expect_out "$($cpus)" "the command has the caller's processors" ab -- $cpus
+one=$(tr -dc '0-9,-' <<<"$($cpus)")
+one=${one%%[,-]*}
+expect_out "$(taskset -c "$one" $cpus)" "also one alone" taskset -c "$one" "$AGENTBOX" run --state "$STATE" -p "$P" -- $cpus
+
 # --- kernel files
 for f in /proc/sys/kernel/hostname /proc/sys/vm/drop_caches /proc/sys/kernel/core_pattern /proc/sys/fs/binfmt_misc/register \
 	/proc/sys/net/ipv4/ip_forward /proc/sysrq-trigger /proc/sys/kernel/ns_last_pid /proc/sys/kernel/modprobe; do
