@@ -4,10 +4,12 @@
 
     egress.py --agentbox BINARY [--rounds N] [--mib N] [--control]
 
-In network namespaces of its own, without any right. One client outside and one in a sandbox take
-turns at each piece of work, with one server; medians and their ratios are printed."""
+In network namespaces of its own, without any right. A client outside, one in a sandbox, and one each
+behind pasta and slirp4netns, where they are installed, take turns at each piece of work, with one
+server; medians and their ratios are printed."""
 import argparse
 import os
+import shutil
 import socket
 import statistics
 import subprocess
@@ -107,7 +109,9 @@ def client():
 
 
 class Client:
-    def __init__(self, argv):
+    def __init__(self, name, argv):
+        self.name = name
+        self.helper = None
         self.p = subprocess.Popen(argv + [sys.executable, "-I", os.path.abspath(__file__), "client"],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -119,7 +123,44 @@ class Client:
     def end(self):
         self.p.stdin.close()
         if self.p.wait() != 0:
-            sys.exit("a client failed")
+            sys.exit("a client failed: " + self.name)
+        if self.helper is not None:
+            self.helper.kill()
+            self.helper.wait()
+
+
+def pasta():
+    """It takes address and route of the template interface."""
+    for words in ("link add outer0 type veth peer name outer1", "addr add 10.56.0.2/24 dev outer0",
+                  "link set outer0 up", "link set outer1 up",
+                  "route add default via 10.56.0.1 dev outer0"):
+        subprocess.run(["ip"] + words.split(), check=True)
+    return Client("pasta", ["pasta", "--config-net", "--runas", "0", "-4", "-q", "-t", "none", "-u", "none",
+                            "-T", "none", "-U", "none", "--"])
+
+
+def slirp4netns():
+    c = Client("slirp4netns", ["unshare", "-n", "--"])
+    own = os.readlink("/proc/self/ns/net")
+    while os.readlink(f"/proc/{c.p.pid}/ns/net") == own:
+        time.sleep(0.01)
+    ready, theirs = os.pipe()
+    c.helper = subprocess.Popen(["slirp4netns", "--configure", "--mtu=65520", "-r", str(theirs),
+                                 str(c.p.pid), "tap0"], pass_fds=(theirs,), stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    if os.read(ready, 1) != b"1":
+        sys.exit("slirp4netns did not start")
+    os.close(ready)
+    return c
+
+
+def rivals():
+    for program, start in (("pasta", pasta), ("slirp4netns", slirp4netns)):
+        if shutil.which(program) is None:
+            print(f"# {program} is not installed: not measured")
+        else:
+            yield start()
 
 
 def measure(args, dir_):
@@ -132,22 +173,26 @@ def measure(args, dir_):
                 f"  network: {{allow: [\"{ADDRESS}:{PORT}\"]}}\npermissions: {{agents: {{me: allow}}}}\n")
     inside = [args.agentbox, "run", "-q", "-i", "--state", dir_ + "/state", "-p", profile, "--"]
     os.mkdir(dir_ + "/state", 0o700)
-    outside, within = Client([]), Client([] if args.control else inside)
+    outside = Client("direct", [])
+    others = [Client("relay", [] if args.control else inside)] + list(rivals())
     rows = (("down", args.mib, f"{args.mib} MiB down", 0.40), ("up", args.mib, f"{args.mib} MiB up", 0),
             ("short", 200, "200 x connect, 1 byte, close", 0), ("many", 500, "500 x 1 MB at once", 0))
-    print(f"{'':32} {'direct s':>9} {'relay s':>9} {'direct/relay':>13}")
+    print(f"{'':32} {'direct s':>9}" + "".join(f" {c.name + ' s':>13} {'ratio':>6}" for c in others))
     for what, n, name, must in rows:
-        a, b = [], []
-        outside.run(what, max(1, n // 8))
-        within.run(what, max(1, n // 8))
+        times = {c: [] for c in [outside] + others}
+        for c in times:
+            c.run(what, max(1, n // 8))
         for _ in range(args.rounds):
-            a.append(outside.run(what, n))
-            b.append(within.run(what, n))
-        ratio = statistics.median(a) / statistics.median(b)
-        print(f"{name:32} {statistics.median(a):9.3f} {statistics.median(b):9.3f} {ratio:13.2f}" +
+            for c, taken in times.items():
+                taken.append(c.run(what, n))
+        medians = {c: statistics.median(taken) for c, taken in times.items()}
+        ratios = {c: medians[outside] / medians[c] for c in others}
+        ratio = ratios[others[0]]
+        print(f"{name:32} {medians[outside]:9.3f}" +
+              "".join(f" {medians[c]:13.3f} {ratios[c]:6.2f}" for c in others) +
               (f"  must >= {must:.2f}: {'met' if ratio >= must else 'MISSED'}" if must else ""), flush=True)
-    outside.end()
-    within.end()
+    for c in [outside] + others:
+        c.end()
 
 
 def main():
