@@ -17,7 +17,10 @@ live_setup() {
 	env -i PATH="$PATH" HOME="$LIVE" GIT_CONFIG_NOSYSTEM=1 sh -ec "
 		cd '$repo'; git init -q -b main .; git add file
 		git -c user.name=x -c user.email=x@example.test commit -q -m x
-		git clone -q --bare . '$www/repo.git'; cd '$www/repo.git'; git update-server-info" 2>/dev/null
+		git clone -q --bare . '$www/repo.git'; cd '$www/repo.git'; git update-server-info
+		cd '$www/index'; git init -q -b main .; git add .
+		git -c user.name=x -c user.email=x@example.test commit -q -m x
+		git clone -q --bare . '$www/index.git'; cd '$www/index.git'; git update-server-info" 2>/dev/null
 	gcc -O1 -static -w -o "$LIVE/clients/egress-static-glibc" "$1/tests/live/egress-static.c" 2>/dev/null
 	musl-gcc -O1 -static -w -o "$LIVE/clients/egress-static-musl" "$1/tests/live/egress-static.c" 2>/dev/null
 	if command -v javac >/dev/null; then

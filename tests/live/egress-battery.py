@@ -77,6 +77,12 @@ TASKS = [
     ("pip download", "pip3", "python3 -m pip download --no-deps --disable-pip-version-check --no-cache-dir --retries 0 "
      "--timeout 60 --index-url http://$H/www/simple/ --trusted-host $H -d p-$H hello-box 2>&1 && "
      "unzip=$(python3 -m zipfile -l p-$H/*.whl) && echo \"$unzip\"", "hello_box", "not known|resolve|No matching"),
+    ("cargo fetch", "cargo git", "mkdir -p k-$H/src k-$H/.cargo; cd k-$H; touch src/lib.rs; "
+     r'''printf '[package]\nname = "k"\nversion = "0.1.0"\n[dependencies]\nhello-box = "1.0.0"\n' >Cargo.toml; '''
+     r'''printf '[source.crates-io]\nreplace-with = "www"\n[source.www]\nregistry = "https://%s/www/index.git"\n' $H '''
+     ">.cargo/config.toml; export CARGO_HOME=$PWD/home GIT_SSL_CAINFO=/ca.pem CARGO_HTTP_CAINFO=/ca.pem "
+     "CARGO_NET_GIT_FETCH_WITH_CLI=true CARGO_NET_RETRY=0; cargo fetch 2>&1 && cat home/registry/src/*/hello-box-1.0.0/src/lib.rs",
+     "hello of cargo", "resolve"),
     ("apt-get update over http", "apt-get", "mkdir -p a-$H/lists/partial a-$H/cache/archives/partial; cd a-$H; touch status; "
      "echo \"deb [trusted=yes] http://$H/www/apt ./\" >list; "
      "O=\"-o Dir::Etc::sourcelist=$PWD/list -o Dir::Etc::sourceparts=- -o Dir::State=$PWD -o Dir::State::lists=$PWD/lists "
@@ -140,8 +146,8 @@ def main():
             tell(False, f"{row.name}: installed", (0, row.needs, 0))
     for name, needs, command, ok, absent in TASKS:
         host = "git.example.test" if name == "ssh" else OPEN
-        if needs == "apt-get" and not installed(needs):
-            print(f"# {name}: another distribution")
+        if needs in ("apt-get", "cargo git") and not installed(needs):
+            print(f"# {name}: not installed")
             continue
         if not installed(needs):
             tell(False, f"{name}: installed", (0, needs, 0))

@@ -49,6 +49,23 @@ def pip():
     put("simple/hello-box/index.html", f'<!DOCTYPE html><a href="{wheel}#sha256={digest}">{wheel}</a>\n')
 
 
+def cargo():
+    """The index becomes a repository of git."""
+    buf = io.BytesIO()
+    with tarfile.open(fileobj=buf, mode="w:gz") as t:
+        for name, text in (("Cargo.toml", '[package]\nname = "hello-box"\nversion = "1.0.0"\n'),
+                           ("src/lib.rs", "// hello of cargo\n")):
+            info = tarfile.TarInfo("hello-box-1.0.0/" + name)
+            info.size = len(text)
+            t.addfile(info, io.BytesIO(text.encode()))
+    data = buf.getvalue()
+    put("cargo/hello-box-1.0.0.crate", data)
+    put("index/config.json", json.dumps({"dl": "https://web.example.test/www/cargo/{crate}-{version}.crate"}))
+    put("index/he/ll/hello-box", json.dumps({
+        "name": "hello-box", "vers": "1.0.0", "deps": [], "cksum": hashlib.sha256(data).hexdigest(),
+        "features": {}, "yanked": False}) + "\n")
+
+
 def apt():
     packages = ("Package: hello-box\nVersion: 1.2.3-4\nArchitecture: all\nMaintainer: x <x@example.test>\n"
                 "Filename: ./hello-box.deb\nSize: 1\nSHA256: " + hashlib.sha256(b"x").hexdigest() + "\nDescription: x\n")
@@ -58,5 +75,6 @@ def apt():
 
 
 npm()
+cargo()
 pip()
 apt()
