@@ -277,6 +277,11 @@ static int gather_landlock(struct facts *f, struct err *err)
 	return 0;
 }
 
+static bool lends_devices(const struct facts_input *in)
+{
+	return in->profile->sandbox.devices.n > 0;
+}
+
 int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret, struct err *err)
 {
 	int r;
@@ -291,6 +296,9 @@ int facts_gather(struct arena *a, const struct facts_input *in, struct facts *re
 	r = facts_object_open(a, AT_FDCWD, "/proc/self/exe", true, &ret->self);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "the running binary");
+	/* A device that is lent and there anyway is not lent twice. */
+	if (lends_devices(in) && gather_devices(ret, err) != 0)
+		return -1;
 	if (facts_grants_gather(a, in, ret, err) != 0)
 		return -1;
 	return facts_roots_gather(a, in, ret, err) != 0 ? -1 : facts_base_check(a, in, ret, err);
@@ -298,7 +306,7 @@ int facts_gather(struct arena *a, const struct facts_input *in, struct facts *re
 
 int facts_furnish(struct arena *a, const struct facts_input *in, struct facts *f, struct err *err)
 {
-	if (gather_devices(f, err) != 0 || gather_proc(a, f, err) != 0)
+	if ((!lends_devices(in) && gather_devices(f, err) != 0) || gather_proc(a, f, err) != 0)
 		return -1;
 	/* Whose files the command could read depends on the roots. */
 	return facts_etc_gather(a, in, f, err);
