@@ -17,7 +17,7 @@ box() { # PROFILE ARG...
 }
 
 names=$("$AGENTBOX" profiles)
-is "$(tr '\n' ' ' <<<"$names")" "agent agent-whole build ci data default readonly review web " "the list"
+is "$(tr '\n' ' ' <<<"$names")" "agent agent-whole build ci data default npm-mirror readonly review web " "the list"
 where=$T/where
 for p in $names; do
 	args=(-w "$WS")

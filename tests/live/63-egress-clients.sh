@@ -71,6 +71,38 @@ rc=$?
 cat "$T/battery"
 [ "$rc" = 0 ] || fail "the battery ended early, with status $rc"
 LIVE_FAILED=$((LIVE_FAILED + $(grep -c '^not ok' "$T/battery")))
+# --- packages from one mirror, as the lock file has them: R081
+M=$WS/mirror
+mkdir "$M"
+echo '{"name": "m", "version": "1.0.0", "dependencies": {"hello-box": "1.0.0"}}' >"$M/package.json"
+lock() { # INTEGRITY
+	cat >"$M/package-lock.json" <<-J
+		{"name": "m", "version": "1.0.0", "lockfileVersion": 3, "packages": {
+		"": {"name": "m", "version": "1.0.0", "dependencies": {"hello-box": "1.0.0"}},
+		"node_modules/hello-box": {"version": "1.0.0", "integrity": "$1",
+		"resolved": "http://other.example.test/www/npm/hello-box-1.0.0.tgz"}}}
+	J
+}
+lock "$(py -c 'import json, sys
+print(json.load(open(sys.argv[1]))["versions"]["1.0.0"]["dist"]["integrity"])' "$LIVE/net/www/npm/hello-box.json")"
+cat >"$T/mirror.yaml" <<-YAML
+	extends: [builtin:npm-mirror]
+	sandbox:
+	  network: {allow: ["web.example.test"]}
+	  env: {set: {npm_config_registry: "http://web.example.test/www/npm/"}}
+YAML
+mirror() {
+	"${way[@]}" "$AGENTBOX" run -q --state "$STATE" -p "$T/mirror.yaml" -w "$M" -- "$@"
+}
+expect_rc 0 "npm-mirror: npm ci with the hash of the lock" mirror npm ci --fetch-retries 0
+expect_out "hello of npm" "npm-mirror: the package is there" mirror node -p 'require("hello-box")'
+cp "$M/package-lock.json" "$T/lock"
+expect_rc "1|2" "npm-mirror: the lock is not the command's to write" mirror sh -c 'echo >>package-lock.json'
+check "npm-mirror: and is as it was" cmp "$T/lock" "$M/package-lock.json"
+expect_rc 0 "npm-mirror: what is installed is (control)" mirror sh -c 'echo >>node_modules/hello-box/index.js'
+lock "sha512-$(head -c 64 /dev/zero | base64 -w 0)"
+expect_rc 1 "npm-mirror: npm ci with another hash" mirror npm ci --fetch-retries 0
+like "$(cat "$T/out" "$T/err")" EINTEGRITY "npm-mirror: says which check failed"
 check_not "nothing that was not allowed was asked for" asked evil.test
 check_not "no connection but the allowed ones" connected '^443 .*only80'
 no_sandbox_left "no process is left"
