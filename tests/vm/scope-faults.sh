@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck disable=SC2154 # cg is of lib.sh
-# Each system call with which the user manager is asked for a scope, and with which the cgroup in it is
-# made, fails in turn: nothing runs, or what runs has its limit; and no scope is left.
+# System calls with which the user manager is asked for a scope, and some of those with which the
+# cgroup in it is made, fail, one a run: nothing runs, or what runs has its limit; and no scope is left.
+# The bus library waits a varying number of times, so the number of a call moves, and a failure may
+# hit a neighbour of the one that is meant: what was hit is what is judged. One errno each, mostly EPERM.
 profile 'memory: 64M, enforce: kernel'
 cat >/tmp/session.sh <<'SESSION'
 run() { # ARGS... of inject
