@@ -292,10 +292,12 @@ static void test_links(struct tap *t)
 	const struct plan plan = { .sources = &source, .n_sources = 1, .workdir = "/w" };
 	static const enum child_step steps[] = { CHILD_STEP_SOURCES, CHILD_STEP_WORKDIR,
 						 CHILD_STEP_HOSTNAME };
-	static const char *const want[] = { "/srv/w: changed while the sandbox was being built (a "
-					    "symbolic link stands there now); try again",
-					    "/w: changed while the sandbox was being built",
-					    "a symbolic link stands in the way" };
+	static const char *const want[] = {
+		("/srv/w: changed while the sandbox was being built (a symbolic link stands "
+		 "there now); try again"),
+		"/w: changed while the sandbox was being built",
+		"a symbolic link stands in the way",
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		const struct child_report r = { .step = steps[i], .errnum = ELOOP };
