@@ -74,6 +74,8 @@ static int put_host_path(struct show *s, const char *key, const struct yaml_node
 		if (path_is_canonical(value))
 			text = shown;
 	}
+	if (text[strcspn(text, "\t\r\n")] != '\0')
+		s->unfit = text; /* a parameter's: roots.c takes none that is written */
 	put_text(s, text, true);
 	return 0;
 }

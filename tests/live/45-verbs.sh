@@ -176,6 +176,16 @@ done <<-'ROWS'
 	125 a\x1b[31m
 	125 a\xe2\x80\xaeb
 ROWS
+# Left to the parameter a tab is fine; written out it would be refused where it is read.
+mkdir -p "$T/odd/a	b/sub"
+printf 'version: 1\nparams: {dir: {type: path, required: true}}\nsandbox: {roots: [{path: "%s", at: /w}]}\npermissions: {agents: {a: allow}}\n' '${dir}' >"$T/tab.yaml"
+expect_rc 0 "dump: a tab in a parameter" "$AGENTBOX" lint --dump --param dir="$T/odd/a	b" "$T/tab.yaml"
+cp "$T/out" "$T/odd.yaml"
+expect_rc 0 "dump: is a profile" "$AGENTBOX" lint --hashes "$T/odd.yaml"
+sed 's|"${dir}"|".${dir}/sub"|' "$T/tab.yaml" >"$T/tab-below.yaml"
+expect_rc 125 "dump: a tab that must be written out" "$AGENTBOX" lint --dump --param dir="$T/odd/a	b" "$T/tab-below.yaml"
+is "$(cat "$T/out")" "" "dump: nothing is printed"
+like "$(cat "$T/err")" "control characters" "dump: and why"
 expect_rc 125 "dump: without the value it is asked for" "$AGENTBOX" lint --hashes "$T/open.yaml"
 expect_rc 0 "dump: and is taken" "$AGENTBOX" lint --hashes -w "$WS" "$T/open.yaml"
 is "$(json_get "$T/out" 'o["sandbox_sha256"]')" "$(json_get "$T/hashes" 'o["sandbox_sha256"]')" "dump: with the same sandbox"
