@@ -22,6 +22,18 @@ json_is "$T/plan" "o['landlock']['abi'] == $ABI and o['landlock']['rules']['$WS'
 	"the plan has the rules"
 json_is "$T/plan" "not [p for p in o['landlock']['rules'] if p.startswith(('/usr', '/etc', '$T/bin'))]" \
 	"none of them for what is read-only"
+# Truncating is left to the mounts: asked of Landlock, every open(2) would walk the whole path.
+json_is "$T/plan" "'truncate' not in o['landlock']['handled'].split()" "nothing is asked at an open for reading"
+for how in 'os.truncate(p, 0)' 'os.open(p, os.O_RDONLY | os.O_TRUNC)' 'os.open(p, os.O_WRONLY)'; do
+	echo kept >"$WS/cut"
+	expect_rc 0 "of a file of a root: $how" ab -- "$PYTHON" -I -c "import os; p = 'cut'; $how"
+	echo kept >"$WS/cut"
+	sed -i 's/mode: rw/mode: ro/' "$P"
+	expect_rc 1 "of the same, read-only: $how" ab -- "$PYTHON" -I -c "import os; p = 'cut'; $how"
+	like "$(cat "$T/err")" 'OSError: \[Errno 30\]' "by the mounts, and so EROFS"
+	is "$(cat "$WS/cut")" kept "it has what it had"
+	base_profile
+done
 
 # --- what real programs do goes on
 expect_rc 0 "files are moved between directories" ab -- sh -c \
