@@ -3,23 +3,30 @@
 # No broken profile starts the command. P107.
 . "$(dirname "$0")/lib.sh" || exit 1
 as_callers
+# In a folder that holds nothing else and is a good root, and with no option that a file does not
+# ask for, so that no other reason than its text is there to refuse it.
+mkdir "$T/broken"
 n=0
 for f in "$LIVE"/profiles/broken/*; do
 	[ -f "$f" ] || continue
 	name=$(basename "$f")
-	# Copied, so that no other reason than its text is there to refuse it.
-	P=$T/$name
+	P=$T/broken/$name
 	cp "$f" "$P"
 	chmod 644 "$P"
-	w=(-w "$WS")
-	[ "$name" != required-param.yaml ] || w=()
-	expect_rc 125 "$name" ab "${w[@]}" -- touch "$WS/ran"
-	like "$(cat "$T/err")" "^agentbox: .*$(sed 's/[.]/[.]/g' <<<"$name")" "$name: the message names the file"
-	check_not "$name: nothing ran" test -e "$WS/ran"
-	rm -f "$WS/ran" "$P"
+	at=$(awk -F '\t' -v name="broken/$name" '$1 == name { print $2 }' "$LIVE/profiles/broken.tsv")
+	like "$at" '^[0-9]+:[0-9]+$' "$name: broken.tsv has its place"
+	expect_rc 125 "$name" ab -- touch "$T/broken/ran"
+	like "$(head -n 1 "$T/err")" "^agentbox: .*/${name//./[.]}:$at: " "$name: the message names the file and the place"
+	rm -f "$P"
 	n=$((n + 1))
 done
 is "$((n >= 30))" 1 "thirty of them ($n)"
+check_not "nothing ran" test -e "$T/broken/ran"
+P=$T/broken/whole.yaml
+printf 'sandbox: {roots: [.]}\npermissions: {agents: {me: allow}}\n' >"$P"
+expect_rc 0 "one that is whole, there and started the same way (control)" ab -- touch "$T/broken/ran"
+check "it ran" test -e "$T/broken/ran"
+rm -rf "$T/broken"
 base_profile
 expect_rc 0 "one that is whole (control)" ab -- touch "$WS/ran"
 check "ran" test -e "$WS/ran"
