@@ -146,7 +146,27 @@ if [ "$CALLER" = root ]; then
 	expect_rc 0 "without the key it runs" one --json -- sh -c 'id -u'
 	json_is "$T/out" 'o["mechanisms"]["identity"] == "root" and o["output"] == "1000\n"' \
 		"and says what it is"
-	like "$(cat "$T/err")" "kernel uid 0 without capabilities" "on stderr as well"
+	is "$(grep -c 'kernel uid 0 without capabilities: .*no further ids' "$T/err")" 1 "in one line on stderr as well"
+	cat "$T"/state-one/*.jsonl >"$T/log"
+	like "$(cat "$T/log")" '"mechanisms":\{"identity":"root"' "and in the audit log"
+	expect_rc 0 "doctor of such a root" unshare -Ur "$AGENTBOX" doctor --json --state "$T/state-one"
+	json_is "$T/out" 'o["identity"]["kind"] == o["mechanisms"]["identity"] == "root" and "no further ids" in o["identity"]["reason"]' \
+		"names it and the reason"
+	expect_rc 0 "doctor of this one" "$AGENTBOX" doctor --json --state "$T/state-one"
+	json_is "$T/out" 'o["identity"]["kind"] == o["mechanisms"]["identity"] == "mapped" and o["identity"]["reason"] is None' \
+		"names another, without a reason (control)"
+	ab --json -- true >"$T/out" 2>"$T/err"
+	json_is "$T/out" 'o["mechanisms"]["identity"] == "mapped"' "as its result does"
+	unlike "$(cat "$T/err" "$STATE"/*.jsonl)" 'kernel uid 0|"identity":"root"' "and neither stderr nor audit names root"
+	# Kernel uid 0 in the namespace would own the namespaces of programs inside as well.
+	base_profile "nested_sandboxes: true"
+	expect_rc 125 "nested_sandboxes with it is refused" one -- sh -c "echo x >$WS/marker"
+	like "$(cat "$T/err")" "base.yaml:[0-9]+:[0-9]+: .*nested_sandboxes.*not for kernel uid 0" "with the place and the reason"
+	check_not "and nothing ran" test -e marker
+	expect_rc 0 "of a mapped identity it is not (control)" ab -- sh -c "echo x >$WS/marker"
+	check "and that ran" test -e marker
+	rm -f marker
+	base_profile
 	# The same where the workspace lies on a file system that cannot map ids.
 	mkdir "$T/layers"
 	if [ "$LIVE_IS_PRIVATE" = 1 ] && mount -t tmpfs tmpfs "$T/layers" &&
