@@ -1,18 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# ./bootstrap on machines that are made up here: which install line it prints, who may install, and
-# that nothing is built where something is missing. Nothing of this machine is installed or built.
+# ./bootstrap on machines that are made up here: which install line it prints, who may install, that
+# nothing is built where something is missing, and which builds and tests `test` and .ci/run are made
+# of. Nothing of this machine is installed or built.
 #
 #	bootstrap.sh SOURCE
 set -u
 source=$1
 top=$(mktemp -d /var/tmp/agentbox-bootstrap.XXXXXX)
 trap 'rm -rf "$top"' EXIT
+python=$(python3 -c 'import sys; print(sys.executable)')
 n=0 failed=0
-# Where these folders are those of all programs, no machine without a compiler can be made up.
-if (PATH=/usr/sbin:/sbin; command -v cc || command -v meson || command -v ninja) >/dev/null; then
-	echo "1..0 # SKIP /usr/sbin holds the compiler here"
-	exit 0
+# The folders of the system's own programs are of such a machine too: where they are those of all
+# programs, the compiler of this one would be seen.
+sbin=/usr/sbin:/sbin
+if [ "$(grep -cF ":$sbin" "$source/bootstrap")" != 1 ]; then
+	echo "Bail out! bootstrap looks elsewhere than in $sbin"
+	exit 1
 fi
 
 ok() { # STATUS DESCRIPTION
@@ -36,31 +40,55 @@ says() { # PATTERN DESCRIPTION: on standard error
 # The programs of such a machine. What a package manager installs is made by `bring`.
 machine() { # MANAGER...
 	local p
-	rm -rf "${top:?}/bin" "$top/clone"
-	mkdir "$top/bin" "$top/clone"
-	cp "$source/bootstrap" "$top/clone/"
-	for p in sh bash sed awk cat grep ls mktemp rm env dirname mkdir chmod printf touch true; do
+	rm -rf "${top:?}/bin" "$top/sbin" "$top/clone"
+	mkdir -p "$top/bin" "$top/sbin" "$top/clone/.ci"
+	sed "s|:$sbin|:$top/sbin|" "$source/bootstrap" >"$top/clone/bootstrap"
+	cp "$source/.ci/run" "$top/clone/.ci/"
+	chmod 755 "$top/clone/bootstrap"
+	for p in sh bash sed awk cat grep ls ln mktemp nice rm env dirname mkdir chmod printf touch true; do
 		ln -s "$(type -P "$p")" "$top/bin/$p"
 	done
 	tool id 'echo "$FAKE_UID"'
 	tool sudo 'echo "sudo $*" >>"$LOG"; [ -n "$FAKE_SUDO" ] || exit 1; shift; [ "$1" = true ] || exec "$@"'
 	for p; do
-		tool "$p" 'echo "'"$p"' $* (${DEBIAN_FRONTEND-})" >>"$LOG"; case $* in *install*|*add*|-S*) [ -z "$FAKE_EMPTY" ] && exec bring ;; esac; exit 0'
+		tool "$p" 'echo "'"$p"' $* (${DEBIAN_FRONTEND-})" >>"$LOG"; case $* in *install*|*add*|-S*) [ -z "$FAKE_EMPTY" ] && exec bring "$@" ;; esac; exit 0'
 	done
-	tool bring 'for p in cc pkg-config; do printf "#!/bin/sh\nexit 0\n" >"$BIN/$p"; chmod 755 "$BIN/$p"; done
-printf "#!/bin/sh\necho meson \$* >>\"\$LOG\"\nfor d; do case \$d in */build) mkdir -p \$d/src/cli; touch \$d/build.ninja ;; esac; done\n" >"$BIN/meson"
-printf "#!/bin/sh\necho ninja \$* >>\"\$LOG\"\nprintf \"#!/bin/sh\\\\necho agentbox \\\\\$*\\\\n\" >\$2/src/cli/agentbox; chmod 755 \$2/src/cli/agentbox\n" >"$BIN/ninja"
-chmod 755 "$BIN/meson" "$BIN/ninja"'
+	# The commands of the packages that it is asked for, as the table of needs has them for apt.
+	tool bring 'for p in $(awk -v line=" $* " "\$1 ~ /^(build|test)\$/ && sub(/^cmd:/, \"\", \$2) && index(line, \" \" \$3 \" \") { print \$2 }" "$CLONE/bootstrap"); do
+	[ ! -e "$BIN/$p" ] || continue
+	case $p in
+	meson | ninja) ln -s "$BIN/brought-$p" "$BIN/$p" ;;
+	python3) ln -s "$PYTHON" "$BIN/$p" ;;
+	*) printf "#!/bin/sh\nexit 0\n" >"$BIN/$p"; chmod 755 "$BIN/$p" ;;
+	esac
+done'
+	tool brought-meson 'echo "meson $* (CC=${CC-} must=${AGENTBOX_MUST_WORK-})" >>"$LOG"
+case $1 in
+setup) for d; do case $d in */build | */build-*) mkdir -p "$d/src/cli" "$d/meson-logs" "$d/meson-private"; touch "$d/build.ninja" ;; esac; done ;;
+test)
+	dir=$3
+	while [ "$1" != --logbase ]; do shift; done
+	result=OK
+	[ "$2" != "$FAKE_FAIL" ] || result=FAIL
+	echo "{\"result\": \"$result\"}" >"$dir/meson-logs/$2.json"
+	[ "$result" = OK ]
+	;;
+esac'
+	tool brought-ninja 'echo "ninja $*" >>"$LOG"
+printf "#!/bin/sh\necho agentbox \$*\n" >"$2/src/cli/agentbox"; chmod 755 "$2/src/cli/agentbox"'
 }
 tool() { # NAME TEXT
 	printf '#!/bin/sh\n%s\n' "$2" >"$top/bin/$1"
 	chmod 755 "$top/bin/$1"
 }
-bootstrap() { # UID SUDO EMPTY ARGS...: rc, $top/out, $top/err, $top/log
+on() { # UID SUDO EMPTY CMD...: rc, $top/out, $top/err, $top/log
 	: >"$top/log"
 	rc=0
-	env -i PATH="$top/bin" BIN="$top/bin" LOG="$top/log" FAKE_UID="$1" FAKE_SUDO="$2" FAKE_EMPTY="$3" \
-		sh "$top/clone/bootstrap" "${@:4}" >"$top/out" 2>"$top/err" </dev/null || rc=$?
+	env -i PATH="$top/bin" BIN="$top/bin" CLONE="$top/clone" PYTHON="$python" LOG="$top/log" FAKE_UID="$1" \
+		FAKE_SUDO="$2" FAKE_EMPTY="$3" FAKE_FAIL="${fake_fail-}" "${@:4}" >"$top/out" 2>"$top/err" </dev/null || rc=$?
+}
+bootstrap() { # UID SUDO EMPTY ARGS...
+	on "$1" "$2" "$3" sh "$top/clone/bootstrap" "${@:4}"
 }
 built() { # DESCRIPTION
 	grep -q '^meson setup -Dbuildtype=release ' "$top/log" && grep -q '^ninja .*src/cli/agentbox' "$top/log"
@@ -111,6 +139,47 @@ for row in 'dnf:dnf install -y .* gcc .*libyaml-devel' 'pacman:pacman -S .* liby
 	is "$rc" 1 "${row%%:*}: it stops"
 	says "${row#*:}" "${row%%:*}: with its own line and names"
 done
+# --- the tests
+logged() { # PATTERN DESCRIPTION: once
+	is "$(grep -cE -- "^$1\$" "$top/log")" 1 "$2"
+}
+machine apt-get
+bootstrap 1000 '' '' test
+is "$rc" 1 "test, neither root nor sudo: it stops"
+says 'apt-get install .* clang .*bubblewrap ' "having printed a line with what only tests need"
+not_built "and nothing is built"
+
+bootstrap 0 '' '' test
+is "$rc" 0 "test, root: it goes on"
+c=$top/clone
+logged "meson setup -Dbuildtype=release -Dwerror=true $c/build $c \(CC=gcc must=\)" "gcc, release, warnings are errors"
+logged "meson setup -Dbuildtype=debugoptimized -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false $c/build-asan $c \(CC=clang must=\)" \
+	"clang, with the sanitizers of addresses and undefined behaviour"
+logged "meson setup -Dbuildtype=release -Dwerror=true $c/build-clang $c \(CC=clang must=\)" "clang, release"
+for d in build build-asan build-clang; do
+	logged "ninja -C $c/$d" "$d: all of it is built"
+done
+logged "meson test -C $c/build .*--no-suite tidy .*" "every test of the first"
+logged "meson test -C $c/build .*--suite tidy .*" "and clang-tidy, by itself"
+logged "meson test -C $c/build-asan .*--suite unit --suite fuzz .*" "unit and fuzz with the sanitizers"
+logged "meson test -C $c/build-clang .* child-symbols .*" "with clang what it optimises to"
+is "$(tail -n 1 "$top/out")" 'agentbox: 4 passed, 0 failed, 0 skipped' "the last line has the tests of all builds"
+sort "$top/log" >"$top/log.test"
+mv "$top/bin/ip" "$top/sbin/"
+bootstrap 1000 '' '' test
+is "$rc:$(grep -cE 'apt-get|setup' "$top/log")" 0:0 "what lies in the system's own folder is there; what is configured is used"
+mv "$top/sbin/ip" "$top/bin/"
+for fake_fail in bootstrap-gcc bootstrap-tidy bootstrap-asan bootstrap-clang; do
+	bootstrap 0 '' '' test
+	is "$rc:$(grep -cE '^agentbox: [0-9]+ passed, 1 failed, 0 skipped$' "$top/out")" 1:1 "tests that fail ($fake_fail): so does it"
+done
+fake_fail=
+machine apt-get
+on 0 '' '' "$top/clone/.ci/run"
+is "$rc" 0 ".ci/run: it goes on"
+is "$(sed 's/ must=1)/ must=)/' "$top/log" | sort)" "$(cat "$top/log.test")" "the same builds and tests"
+is "$(grep -c '^meson ' "$top/log"):$(grep -c '^meson .* must=1)$' "$top/log")" 7:7 "in which a skip is a failure"
+
 for words in '' 'nonsense' 'build now' 'test now'; do
 	# shellcheck disable=SC2086
 	bootstrap 0 '' '' $words
