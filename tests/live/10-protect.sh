@@ -20,6 +20,8 @@ tree() {
 	echo s >sub/.env
 	printf '[core]\n\trepositoryformatversion = 0\n' >.git/config
 	echo 'ref: refs/heads/main' >.git/HEAD
+	printf '[core]\n\tsparseCheckout = false\n' >.git/config.worktree
+	echo ../.git >.git/commondir
 	echo x >.git/info/exclude
 	echo x >.git/hooks/pre-commit.sample
 	echo s >plain
@@ -46,15 +48,16 @@ done
 inside Y "another file: unlink (control)" unlink "$WS/sub/.env"
 
 # --- frozen: read, but no write, removal or rename
-for f in .envrc .mcp.json .npmrc .git/config .git/info/exclude .git/hooks/pre-commit.sample .vscode/tasks.json; do
+for f in .envrc .mcp.json .npmrc .git/config .git/config.worktree .git/commondir .git/info/exclude .git/hooks/pre-commit.sample .vscode/tasks.json; do
 	inside Y "$f: read" read "$WS/$f"
 	inside N "$f: write" write "$WS/$f" evil
 	inside N "$f: unlink" unlink "$WS/$f"
 done
-for f in .envrc .git/config .git/hooks .vscode; do
+for f in .envrc .git/config .git/config.worktree .git/commondir .git/info .git/hooks .vscode; do
 	inside N "$f: rename" rename "$WS/$f" "$WS/gone"
 done
 inside N "a new hook" write "$WS/.git/hooks/pre-commit" evil
+inside N "a new file of patterns" write "$WS/.git/info/attributes" evil
 inside N "a new editor task" write "$WS/.vscode/new.json" evil
 inside N "the directory above is pinned" rename "$WS/.git" "$WS/git2"
 inside N "and cannot be replaced" rmdir "$WS/.git/hooks"

@@ -20,7 +20,7 @@ make() {
 	case $shape in
 	file) echo old >"$n" ;;
 	directory) mkdir "$n" && echo old >"$n/f" ;;
-	link) ln -s plain "$n" ;;
+	link) ln -s "${LINK:-plain}" "$n" ;;
 	esac
 }
 try() { # WHAT CMD...
@@ -36,7 +36,7 @@ over() {
 	if [ "$shape" = directory ]; then rm "$n/f" && mv -T other "$n"; else mv -fT other "$n"; fi
 }
 write() {
-	if [ "$shape" = directory ]; then echo evil >"$n/new"; else echo evil >>"$n"; fi
+	if [ -d "$n" ]; then echo evil >"$n/new"; else echo evil >>"$n"; fi
 }
 for n; do
 	try write write
@@ -118,5 +118,37 @@ inside N "where they are: moved away" rename "$WS/tracked" "$WS/tracked2"
 inside Y "beside them (control)" write "$WS/beside/pre-commit" x
 inside Y "and moved (control)" rename "$WS/beside" "$WS/beside2"
 check "nothing came to them" rmdir "$WS/tracked" "$T/elsewhere"
+rm "$WS/.git/hooks"
+
+# --- the other names of a git directory: as links into the root and out of it, and absent
+mkdir -p "$WS/tracked/info" "$T/elsewhere/info"
+for d in "$WS/tracked" "$T/elsewhere"; do
+	printf '[core]\n' | tee "$d/config" >"$d/config.worktree"
+	echo ../.git >"$d/commondir"
+	echo x >"$d/info/exclude"
+done
+GIT="config config.worktree commondir info"
+for end in ../tracked "$T/elsewhere"; do
+	for n in $GIT; do ln -sfn "$end/$n" "$WS/.git/$n"; done
+	rm -rf "$T/control"
+	mkdir "$T/control"
+	cp -r "$T/elsewhere" "$T/control/tracked"
+	echo plain | tee "$T/control/plain" >"$WS/.git/plain"
+	before=$(tree_of "$WS"; tree_of "$T/elsewhere")
+	# shellcheck disable=SC2086
+	(cd "$T/control" && for n in $GIT; do REMAKE=1 LINK=tracked/$n sh "$T/bin/acts.sh" link $n; done) >"$T/outside" 2>"$T/err"
+	# shellcheck disable=SC2086
+	ab -- sh -c 'cd .git && exec sh "$@"' sh "$T/bin/acts.sh" link $GIT >"$T/inside" 2>"$T/err"
+	is "$(grep -c ' done$' "$T/outside")" 24 "git's names -> ${end#"$T"}: each act on each name, outside (control)"
+	is "$(grep -c ' refused$' "$T/inside"; grep ' done$' "$T/inside")" 24 "git's names -> ${end#"$T"}: none inside"
+	is "$(tree_of "$WS"; tree_of "$T/elsewhere")" "$before" "git's names -> ${end#"$T"}: the host's are as they were"
+done
+for n in $GIT; do rm "$WS/.git/$n"; done
+expect_rc 0 "without any of them: the command starts" ab -- true
+ab --json -- sh -c 'cd .git && mkdir info hooks && for n in config config.worktree commondir; do echo x >$n; done && echo x >packed-refs' \
+	>"$T/out" 2>"$T/err"
+json_is "$T/out" 'o["rc"] == 0 and sorted((v["path"].split("/.git/")[1], v["code"], v["protect"]) for v in o["violations"]) == [(n, "appeared", "freeze") for n in ("commondir", "config", "config.worktree", "hooks", "info")]' \
+	"git's absent names that came are told, each of them"
+check "and stay" test -d "$WS/.git/info" -a -s "$WS/.git/commondir" -a -s "$WS/.git/config.worktree"
 no_sandbox_left "nothing is left"
 done_testing
