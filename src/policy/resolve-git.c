@@ -454,8 +454,9 @@ static int git_dir(struct guards *g, const char *dir, const char *work, struct e
 			return -1;
 		if (common == NULL)
 			return 0;
-		if (git_dir_is_new(g, common, &is_new, err) != 0 ||
-		    (is_new && guard_git_names(g, common, err) != 0))
+		/* One that names itself is as new as it was. */
+		if (strcmp(common, dir) != 0 && (git_dir_is_new(g, common, &is_new, err) != 0 ||
+						 (is_new && guard_git_names(g, common, err) != 0)))
 			return -1;
 		if (strcmp(path_basename(common), ".git") == 0)
 			(void)scope_host(g, path_dirname(g->arena, common));

@@ -129,6 +129,19 @@ static void test_submodule(struct tap *t)
 		"freeze ! /w/vendor/a/.git\n"
 		"freeze ! /w/vendor/a/.npmrc\n",
 		"a submodule with a slash in its name, and its work tree");
+	/* git finds the submodules by it all the same. */
+	world_text_file(&w, "w/.git/commondir", "../.git\n");
+	tap_str(t, guards_of(&w, "{path: '@/w', at: /w}"),
+		"freeze ! /w/.git/commondir\n"
+		"freeze ! /w/.git/config\n"
+		"freeze d ! /w/.git/hooks\n"
+		"freeze d ! /w/.git/info\n"
+		"freeze ! /w/.git/modules/lib/a/config\n"
+		"freeze d ! /w/.git/modules/lib/a/hooks\n"
+		"freeze d ! /w/.git/modules/lib/a/info\n"
+		"freeze ! /w/vendor/a/.git\n"
+		"freeze ! /w/vendor/a/.npmrc\n",
+		"the same where the common directory is said to be itself");
 	world_close(&w);
 }
 
