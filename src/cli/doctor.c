@@ -289,17 +289,14 @@ static const char *find_cgroup(struct arena *a)
 	return access(path, W_OK) == 0 ? "v2 delegated" : "v2";
 }
 
-/* Every limit at once: a host with one controller alone is told which other is missing. */
-static struct plan_limit_host limit_host(struct doctor *d, bool kernel)
+/* As a run with that limit alone would find it. */
+static struct plan_limit_host limit_host(struct doctor *d, enum plan_limit limit, bool kernel)
 {
-	const struct run_cgroup_limits all = {
-		.memory = 1, .processes = 1, .cpus_milli = 1, .scope = kernel
-	};
 	const struct plan *p = d->prep.plan;
 	struct run_cgroup cgroup;
 	struct plan_limit_host host;
 
-	run_cgroup_find(&run_cgroup_host, &all, &cgroup);
+	run_cgroup_find_one(&run_cgroup_host, limit, kernel, &cgroup);
 	host = (struct plan_limit_host){
 		.identity = p == NULL ? PLAN_IDENTITY_CALLER : p->ids.identity,
 		.outer_proc = p != NULL && p->outer_proc,
@@ -313,9 +310,9 @@ static struct plan_limit_host limit_host(struct doctor *d, bool kernel)
 
 static void find_limits(struct doctor *d)
 {
-	const struct plan_limit_host any = limit_host(d, false), kernel = limit_host(d, true);
-
 	for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++) {
+		const struct plan_limit_host any = limit_host(d, i, false);
+		const struct plan_limit_host kernel = limit_host(d, i, true);
 		struct doctor_limit *l = &d->limits[i];
 
 		l->any = plan_limit_choose(i, &any, false, &l->why);

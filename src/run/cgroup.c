@@ -258,6 +258,24 @@ void run_cgroup_find(const struct run_cgroup_host *host, const struct run_cgroup
 	find(host, want, false, ret);
 }
 
+void run_cgroup_find_one(const struct run_cgroup_host *host, enum plan_limit limit, bool scope,
+			 struct run_cgroup *ret)
+{
+	const struct run_cgroup_limits want = {
+		.memory = limit == PLAN_LIMIT_MEMORY,
+		.processes = limit == PLAN_LIMIT_PROCESSES,
+		.cpus_milli = limit == PLAN_LIMIT_CPUS,
+		.scope = scope,
+	};
+	const char *names[3];
+
+	*ret = (struct run_cgroup)RUN_CGROUP_NONE;
+	if (wanted(&want, names) == 0)
+		(void)no_cgroup(ret, "a cgroup does not hold it");
+	else
+		find(host, &want, false, ret);
+}
+
 /* --- making it --- */
 
 static int step_failed(struct err *err, const char *what, int r)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "plan/plan.h"
 
 /* Zero: no such limit. */
 struct run_cgroup_limits {
@@ -50,6 +51,10 @@ extern const struct run_cgroup_host run_cgroup_host;
  * ret->reason says why not. Nothing is changed. @want NULL: any limit at all, and no scope. */
 void run_cgroup_find(const struct run_cgroup_host *host, const struct run_cgroup_limits *want,
 		     struct run_cgroup *ret);
+/* run_cgroup_find_one() - the same for a run with that limit alone. One that no cgroup holds finds
+ * none, with a reason. @scope: the user manager may be asked. */
+void run_cgroup_find_one(const struct run_cgroup_host *host, enum plan_limit limit, bool scope,
+			 struct run_cgroup *ret);
 /* run_cgroup_make() - make it, set the limits, and read them back. With want->scope the supervisor
  * may be in another cgroup after it, and stays there.
  * Return: 0, also with ret->fd -1 and a reason; -1 when it failed half way. */

@@ -102,21 +102,34 @@ static void test_row(struct tap *t, const struct row *row)
 	tap_int(t, system(command), 0, "nothing was made in it");
 }
 
-/* What is wanted decides which controllers are. */
-static void test_wanted(struct tap *t)
+/* What is wanted decides which controllers are: the letters of those limits that find a cgroup. */
+static const struct part {
+	const char *controllers, *passed_on, *procs;
+	const char *found;
+} parts[] = {
+	{ "cpu pids", "", "", "CP" }, { "memory pids", "", "", "MP" },
+	{ ALL, "memory", "1", "M" },  { ALL, "memory pids", "1", "MP" },
+	{ ALL, "cpu", "1", "C" },     { "memory pids", "memory pids", "1", "MP" },
+	{ ALL, "", "", "CMP" },       { ALL, "", "1", "" },
+	{ "", "", "", "" },
+};
+
+static void test_part(struct tap *t, const struct part *part)
 {
-	static const struct row no_memory = {
-		.self = "0::/u\n", .controllers = "cpu pids", .passed_on = "", .procs = ""
+	static const char letters[PLAN_LIMIT_MAX] = {
+		[PLAN_LIMIT_CPUS] = 'C', [PLAN_LIMIT_MEMORY] = 'M', [PLAN_LIMIT_PROCESSES] = 'P'
 	};
-	const struct run_cgroup_limits cpus = { .cpus_milli = 500 };
-	const struct run_cgroup_limits memory = { .memory = 1 << 26 };
+	const struct row row = { .self = "0::/u\n",
+				 .controllers = part->controllers,
+				 .passed_on = part->passed_on,
+				 .procs = part->procs };
 	char top[] = "/tmp/cgroup-test.XXXXXX";
-	char dir[64], self[64];
-	struct run_cgroup_host host = {
+	char dir[64], self[64], found[8] = "", command[128];
+	const struct run_cgroup_host host = {
 		.mount = top, .self = self, .systemd = "/no/such/directory", .any_fs = true
 	};
 	struct run_cgroup c;
-	char command[128];
+	size_t n = 0;
 
 	if (mkdtemp(top) == NULL)
 		abort();
@@ -124,13 +137,16 @@ static void test_wanted(struct tap *t)
 	(void)snprintf(self, sizeof(self), "%s/self", top);
 	if (mkdir(dir, 0700) != 0)
 		abort();
-	make_tree(&no_memory, top, dir);
-	run_cgroup_find(&host, &cpus, &c);
-	tap_ok(t, c.own >= 0, "cpu alone is there");
-	run_cgroup_close(&c);
-	run_cgroup_find(&host, &memory, &c);
-	tap_ok(t, c.own < 0, "memory is not: %s", c.reason);
-	run_cgroup_close(&c);
+	make_tree(&row, top, dir);
+	for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++) {
+		run_cgroup_find_one(&host, i, false, &c);
+		if (c.own >= 0)
+			found[n++] = letters[i] == 0 ? '?' : letters[i];
+		else
+			tap_ok(t, c.reason[0] != '\0', "limit %u, a reason: %s", i, c.reason);
+		run_cgroup_close(&c);
+	}
+	tap_str(t, found, part->found, part->controllers);
 	(void)snprintf(command, sizeof(command), "rm -r %s", top);
 	tap_int(t, system(command), 0, "removed");
 }
@@ -252,7 +268,8 @@ int main(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		test_row(&t, &rows[i]);
-	test_wanted(&t);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		test_part(&t, &parts[i]);
 	test_not_cgroupfs(&t);
 	for (size_t i = 0; i < ARRAY_SIZE(scope_rows); i++)
 		test_scope(&t, &scope_rows[i]);
