@@ -148,7 +148,7 @@ int facts_answers(struct facts_answers *s, int fd, uint64_t mnt_id)
 		if (s->mounts.v[i].mnt_id == mnt_id)
 			return s->mounts.v[i].answers;
 	}
-	r = facts_mounts_served(s->arena, mnt_id);
+	r = facts_mounts_served(s, mnt_id);
 	if (r < 0)
 		return r;
 	if (r > 0) {
@@ -157,6 +157,8 @@ int facts_answers(struct facts_answers *s, int fd, uint64_t mnt_id)
 		r = ask(q, ask_mount);
 		if (r < 0)
 			return r;
+		/* That may have taken seconds. */
+		s->table = NULL;
 		found.answers = r > 0;
 		found.path = path_of(s->arena, fd);
 	}

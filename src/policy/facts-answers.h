@@ -24,10 +24,12 @@ struct facts_answer {
 struct facts_answers {
 	struct arena *arena;
 	ARRAY_OF(struct facts_answer) mounts;
+	const char *table; /* /proc/self/mountinfo as it was read; NULL: it is to be */
+	size_t table_len;
 };
 
 /* facts_answers() - does the file system of this O_PATH descriptor answer, where @mnt_id is its
- * mount? 1, 0, or -errno. One reading of /proc/self/mountinfo for each mount that was not met. */
+ * mount? 1, 0, or -errno. */
 MUST_CHECK int facts_answers(struct facts_answers *s, int fd, uint64_t mnt_id);
 /* facts_answers_open() - can @path be opened (O_PATH, no link followed) within that time? 1, 0 or
  * -errno; what the opening says is not told. */

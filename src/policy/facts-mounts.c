@@ -150,32 +150,36 @@ static bool has_directory(const struct facts *f)
 	return false;
 }
 
-static int mounts_read(struct arena *a, char **ret_text, size_t *ret_len)
+static int table_read(struct facts_answers *s)
 {
-	FD_AUTO fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	FD_AUTO fd = -1;
+	char *text;
+	int r;
 
-	*ret_text = NULL;
-	*ret_len = 0;
-	return fd < 0 ? -errno : io_read_file(fd, MOUNTINFO_MAX, a, ret_text, ret_len);
+	if (s->table != NULL)
+		return 0;
+	fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	r = fd < 0 ? -errno : io_read_file(fd, MOUNTINFO_MAX, s->arena, &text, &s->table_len);
+	if (r == 0)
+		s->table = text;
+	return r;
 }
 
-int facts_mounts_served(struct arena *a, uint64_t mnt_id)
+int facts_mounts_served(struct facts_answers *s, uint64_t mnt_id)
 {
-	size_t len;
-	char *text;
-	int r = mounts_read(a, &text, &len);
+	int r = table_read(s);
 
 	if (r < 0)
 		return r;
-	for (char *line = text; line < text + len;) {
-		char *end = memchr(line, '\n', (size_t)(text + len - line));
+	for (const char *line = s->table, *last = line + s->table_len; line < last;) {
+		const char *end = memchr(line, '\n', (size_t)(last - line));
 		const char *type;
 		char *stop;
 
 		if (end == NULL)
-			end = text + len;
+			end = last;
 		if (strtoull(line, &stop, 10) == mnt_id && stop > line && *stop == ' ') {
-			type = mount_type(a, line, (size_t)(end - line));
+			type = mount_type(s->arena, line, (size_t)(end - line));
 			return type == NULL ? -EINVAL : facts_is_served(type);
 		}
 		line = end + 1;
@@ -188,21 +192,20 @@ int facts_mounts_check(struct arena *a, const struct facts_input *in,
 		       const struct facts_judge *judge, const struct facts *f, struct err *err)
 {
 	struct mounts m = { .arena = a, .in = in, .judge = judge, .facts = f, .err = err };
-	size_t len;
-	char *text;
 	int r;
 
 	if (!has_directory(f))
 		return 0;
-	r = mounts_read(a, &text, &len);
+	r = table_read(f->answers);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "/proc/self/mountinfo");
-	for (char *line = text; line < text + len;) {
-		char *end = memchr(line, '\n', (size_t)(text + len - line));
+	for (const char *line = f->answers->table, *last = line + f->answers->table_len;
+	     line < last;) {
+		const char *end = memchr(line, '\n', (size_t)(last - line));
 		const char *point;
 
 		if (end == NULL)
-			end = text + len;
+			end = last;
 		point = facts_mounts_point(a, line, (size_t)(end - line));
 		if (point == NULL)
 			return unreadable(err);

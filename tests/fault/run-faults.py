@@ -54,6 +54,17 @@ NAMED = "  network: {{allow: [{host}, \"192.0.2.7:8443\"], publish: [\"127.0.0.1
 # Of the program that is executed for the network, and of what it makes.
 NETWORK_WINDOWS = ("resolver", "relay", "dialer")
 CLONE_NEWNET = 0x40000000
+# What the calls of a window look like, whatever is made to fail: windows, a pattern, how many of them.
+# 0x5c020000 is user, mount, ipc, uts and network; the pid and the cgroup namespace are the clone's.
+SHAPE = (
+    (("ahead", "child"), r"mount\(", 0, "mounts are made by the new calls alone"),
+    (("ahead", "child"), r".*mountinfo", 0, "the mount table is no matter of the child's"),
+    (("supervisor",), r"open\w*\(.*mountinfo", 1, "the supervisor reads it once"),
+    (("ahead",), r"unshare\(0x5c020000,", 1, "the namespaces are made by one call"),
+    (("ahead",), r"unshare\(|setns\(", 1, "and by no other"),
+    (("ahead",), r"v?fork\(|clone3?\(", 1, "the child is the only process of who makes them"),
+    (("child",), r"unshare\((?!0x40000000,)|setns\(\d+, (?!0x40000000,)", 0, "the child stays in all but the network"),
+)
 SIOCSIFFLAGS = 0x8914
 IFF_UP = 1
 
@@ -362,12 +373,25 @@ class Suite:
             cases += [(k, e, text) for e in errnos]
         return cases
 
+    def shape(self, calls):
+        """Print and return what is wrong with the calls of a run that works."""
+        wrong = []
+        for windows, pattern, want, what in SHAPE:
+            got = [line for line in calls if re.match(r"\d+ (" + pattern + ")", line)]
+            if self.window in windows and len(got) != want:
+                wrong.append(what)
+                print("\n#   ".join([f"not ok - {what}: {len(got)} calls, not {want}", *got[:4]]), flush=True)
+        return wrong
+
     def main(self):
         calls = [] if self.window in NETWORK_WINDOWS else self.calls()
+        self.failures += self.shape(calls) if calls else []
         if self.more:
             for place in self.places:
                 place.write_profile(self.more.format(port=free_port(), host=self.host()) if self.named else self.more)
-            calls = self.not_in(self.calls(), calls)
+            more = self.calls()
+            self.failures += self.shape(more)
+            calls = self.not_in(more, calls)
         cases = self.plan(calls)
         if os.environ.get("FAULT_ONLY"):
             k, _, errno = os.environ["FAULT_ONLY"].partition(":")

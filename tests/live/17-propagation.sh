@@ -47,6 +47,27 @@ mount -t tmpfs -o noexec,nosuid,nodev tmpfs "$WS/m"
 cp "$PROBE" "$WS/m/probe"
 expect_rc 126 "what the host has noexec stays so" ab -- "$WS/m/probe" ids
 umount "$WS/m" "$T/ro/m"
+
+# The mount table is looked through once, however many mounts are met; on the host's side alone.
+tables() { # PROFILE'S ROOTS: how often it is opened in a run
+	profile tables <<<"sandbox: {roots: [$1]}
+permissions: {agents: {me: allow}}"
+	ASAN_OPTIONS=detect_leaks=0 "$INJECT" --trace -- "$AGENTBOX" run --state "$STATE" -p "$P" -- true 2>&1 >/dev/null |
+		grep -cE 'open(at2?)?\(.*"[^"]*mountinfo"'
+}
+if [ -n "${INJECT:-}" ] && ASAN_OPTIONS=detect_leaks=0 "$INJECT" --trace -- true >/dev/null 2>&1; then
+	mkdir "$T/one" "$T/two"
+	mount -t tmpfs tmpfs "$T/one"
+	mount -t tmpfs tmpfs "$T/two"
+	mkdir "$T/two/below"
+	mount -t tmpfs tmpfs "$T/two/below"
+	is "$(tables "'$WS'")" 1 "the mount table is read once"
+	is "$(tables "'$T/one', '$T/two'")" 1 "also where roots are mounts of their own"
+	umount "$T/two/below" "$T/two" "$T/one"
+else
+	skip "the mount table" "no tracer here"
+fi
+P=$T/p.yaml
 # Lines of 8 kB in the mount table, and names that are written there in another way (P47, P48).
 long=$(printf 'x%.0s' {1..3900})
 mkdir "$T/ro/odd "$'\n''\\040name' "$T/low" "$T/$(cut -c1-250 <<<"$long")" "$T/over"
