@@ -123,10 +123,10 @@ static int attack(struct selftest *s, unsigned linger_ms, bool in_room, struct o
 {
 	struct prepared prep;
 	struct run_options opt = {
-		.stdin_mode = RUN_STDIN_NULL,
+		.stdin_mode = RUN_STDIN_CALLER,
 		.capture = true,
 		.cgroup = &prep.cgroup,
-		.caller_stdio = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
+		.caller_stdio = { s->host.stdin_fd, STDOUT_FILENO, STDERR_FILENO },
 	};
 	struct run_attachment relay, relay_end;
 	const struct run_attachment *const attached[] = { &relay_end, &relay };

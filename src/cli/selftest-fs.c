@@ -232,6 +232,47 @@ static int act_fifo(const struct selftest_ctx *c, const char *arg)
 	return node_of(S_IFIFO);
 }
 
+/* One of our own, with a reader. */
+static int act_write_fifo(const struct selftest_ctx *c, const char *arg)
+{
+	FD_AUTO reader = -1;
+	int r;
+
+	(void)unlink(arg);
+	if (mkfifo(arg, 0600) != 0)
+		return errno;
+	reader = open(arg, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	r = reader < 0 ? errno : open_as(c, arg, O_WRONLY);
+	(void)unlink(arg);
+	return r;
+}
+
+/* By the descriptor, with the right that it was not given: a file of the host if the launcher
+ * handed on what it had. Opened and not written. */
+static int act_reopen_input(const struct selftest_ctx *c, const char *arg)
+{
+	struct stat st;
+	FD_AUTO fd = open(arg, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	(void)c;
+	if (fd < 0)
+		return errno;
+	return fstat(fd, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : EBADF;
+}
+
+static int act_reopen_own(const struct selftest_ctx *c, const char *arg)
+{
+	char path[32];
+	FD_AUTO fd = open(arg, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+	int r = fd < 0 ? errno : 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (r == 0)
+		r = act_reopen_input(c, path);
+	(void)unlink(arg);
+	return r;
+}
+
 /* Not by opening it: a program that runs is ETXTBSY for as long as it does, and no longer. */
 static int act_chmod_same(const struct selftest_ctx *c, const char *arg)
 {
@@ -261,7 +302,7 @@ const struct selftest_row selftest_fs_rows[] = {
 	{ "host-cwd", "the same, by /proc/self/cwd/../../../../../../../..",
 	  act_read_outside, "/proc/self/cwd/../../../../../../../../../../../..", NULL, NULL,
 	  { ENOENT, EACCES }, SELFTEST_TWIN_HOST, 0, 0 },
-	{ "planted-link", "plant a link to a host file and follow it",
+	{ "planted-link", "plant a link to a host file and follow it (CVE-2024-42472)",
 	  act_plant, NULL, act_plant, "plain", { ENOENT, EACCES }, 0, 0, 0 },
 	{ "init-environ", "read /proc/1/environ",
 	  act_read, "/proc/1/environ", act_read, "/proc/self/environ", { EACCES, EPERM }, 0, 0, 0 },
@@ -278,7 +319,7 @@ const struct selftest_row selftest_fs_rows[] = {
 	{ "init-fd", "follow /proc/1/fd/0",
 	  act_readlink, "/proc/1/fd/0", act_readlink, "/proc/self/fd/0",
 	  { EACCES, EPERM, ENOENT }, 0, 0, 0 },
-	{ "launcher-binary", "change the launcher's file by /proc/self/exe",
+	{ "launcher-binary", "change the launcher's file by /proc/self/exe (CVE-2019-5736)",
 	  act_chmod_same, "/proc/self/exe", act_plain_mode, NULL, { EROFS }, 0, 0, 0 },
 	{ "core-pattern", "open /proc/sys/kernel/core_pattern for writing",
 	  act_open_write, "/proc/sys/kernel/core_pattern", act_open_write, "/proc/self/oom_score_adj",
@@ -307,6 +348,12 @@ const struct selftest_row selftest_fs_rows[] = {
 	  0, 0, 0 },
 	{ "frozen-rename", "rename .git away",
 	  act_rename, "@/.git", act_rename, "@/directory", { EBUSY }, 0, 0, 0 },
+	{ "host-fifo", "write into a FIFO of the host that lies in a writable root",
+	  act_open_write, "@/" SELFTEST_FIFO, act_write_fifo, "/tmp/" MARK,
+	  { EACCES, EROFS, ENOENT }, 0, 0, 0 },
+	{ "stdin-reopen", "open standard input again for writing, a file of the host",
+	  act_reopen_input, "/proc/self/fd/0", act_reopen_own, "/tmp/" MARK,
+	  { EBADF, EACCES, ENXIO }, 0, 0, 0 },
 	{ "link-across", "hard link from a root into the scratch",
 	  act_link_away, "@/plain", act_link_here, "@/plain", { EXDEV }, 0, 0, 0 },
 	{ "rename-across", "rename from a root into the scratch",

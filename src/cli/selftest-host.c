@@ -35,6 +35,7 @@ static const struct {
 	{ "state", NULL },
 	{ "outside", NULL },
 	{ "outside/file", "a file of the host\n" },
+	{ "outside/input", "input\n" },
 	{ "room", NULL },
 	{ "room/" SELFTEST_LOCK, "" },
 	{ "room/plain", "plain\n" },
@@ -120,6 +121,20 @@ static int open_sockets(struct selftest_host *h, int dir)
 		r = listen_on((const struct sockaddr *)&un, sizeof(un), &h->listeners[2 + i]);
 	}
 	return r;
+}
+
+/* What the attacker is to find: a FIFO that the host reads, its own input, a descriptor too many.
+ */
+static int open_files(struct selftest_host *h, int dir)
+{
+	if (mkfifoat(dir, "room/" SELFTEST_FIFO, 0600) != 0)
+		return -errno;
+	h->fifo_fd =
+		openat(dir, "room/" SELFTEST_FIFO, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	h->stdin_fd = openat(dir, "outside/input", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	h->lock_fd = openat(dir, "room/" SELFTEST_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	h->leak_fd = fcntl(dir, F_DUPFD, 50);
+	return h->fifo_fd < 0 || h->stdin_fd < 0 || h->lock_fd < 0 || h->leak_fd < 0 ? -errno : 0;
 }
 
 static int make_dir(struct selftest_host *h, const char *state_dir, const char **ret_base)
@@ -220,6 +235,8 @@ int selftest_host_make(struct arena *a, const char *state_dir, struct selftest_h
 				       .state_fd = -1,
 				       .lock_fd = -1,
 				       .leak_fd = -1,
+				       .fifo_fd = -1,
+				       .stdin_fd = -1,
 				       .listeners = { -1, -1, -1, -1 },
 				       .ctx.pid = (int)getpid() };
 	/* Walks there without following a link, and makes what is missing. */
@@ -238,12 +255,8 @@ int selftest_host_make(struct arena *a, const char *state_dir, struct selftest_h
 	}
 	if (r == 0)
 		r = open_sockets(ret, dir);
-	if (r == 0) {
-		ret->lock_fd = openat(dir, "room/" SELFTEST_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-		ret->leak_fd = fcntl(dir, F_DUPFD, 50);
-		if (ret->lock_fd < 0 || ret->leak_fd < 0)
-			r = -errno;
-	}
+	if (r == 0)
+		r = open_files(ret, dir);
 	return r == 0 ? 0 : err_set(err, ERR_HOST, -r, "a private directory in %s", state_dir);
 }
 
@@ -263,6 +276,8 @@ int selftest_host_close(struct selftest_host *h)
 		fd_close(&h->listeners[i]);
 	fd_close(&h->lock_fd);
 	fd_close(&h->leak_fd);
+	fd_close(&h->fifo_fd);
+	fd_close(&h->stdin_fd);
 	if (h->state_fd >= 0 && h->name != NULL)
 		r = remove_tree(h->state_fd, h->name, TREE_DEPTH);
 	fd_close(&h->state_fd);

@@ -17,6 +17,8 @@ struct selftest_host {
 	int lock_fd;         /* owned: SELFTEST_LOCK of the room */
 	int listeners[4];    /* owned */
 	int leak_fd;         /* owned: open across exec, on purpose */
+	int fifo_fd;         /* owned: the other end of the FIFO in the room */
+	int stdin_fd;        /* owned: a file of the host, standard input of the attacker */
 	struct selftest_ctx ctx;
 };
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -66,6 +67,47 @@ static int act_kill_child(const struct selftest_ctx *c, const char *arg)
 	(void)c;
 	(void)arg;
 	return pid < 0 ? errno : end_child(pid, selftest_errno(kill((pid_t)pid, SIGTERM)));
+}
+
+/* Return: a wait status, or -1. */
+static int crash_status(void)
+{
+	long pid = selftest_fork();
+	int status;
+
+	if (pid == 0) {
+		(void)signal(SIGSEGV, SIG_DFL);
+		(void)kill(getpid(), SIGSEGV);
+		_exit(0);
+	}
+	return pid < 0 || waitpid((pid_t)pid, &status, 0) != (pid_t)pid ? -1 : status;
+}
+
+/* With as much room for it as can be had. */
+static int act_core_dump(const struct selftest_ctx *c, const char *arg)
+{
+	struct rlimit l = { RLIM_INFINITY, RLIM_INFINITY };
+	int status;
+
+	(void)c;
+	(void)arg;
+	if (setrlimit(RLIMIT_CORE, &l) != 0 && getrlimit(RLIMIT_CORE, &l) == 0) {
+		l.rlim_cur = l.rlim_max;
+		(void)setrlimit(RLIMIT_CORE, &l);
+	}
+	status = crash_status();
+	if (status < 0)
+		return SELFTEST_NONE;
+	return WCOREDUMP(status) ? 0 : EFBIG;
+}
+
+static int act_crash(const struct selftest_ctx *c, const char *arg)
+{
+	int status = crash_status();
+
+	(void)c;
+	(void)arg;
+	return status >= 0 && WIFSIGNALED(status) ? 0 : SELFTEST_NONE;
 }
 
 static int act_kill_host(const struct selftest_ctx *c, const char *arg)
@@ -373,6 +415,8 @@ const struct selftest_row selftest_proc_rows[] = {
 	  act_kill_init, NULL, act_kill_child, NULL, { SELFTEST_IGNORED, EPERM }, 0, 0, 0 },
 	{ "kill-host", "signal a process of the host by its pid",
 	  act_kill_host, NULL, NULL, NULL, { ESRCH }, SELFTEST_TWIN_HOST, 0, 0 },
+	{ "core-dump", "crash with a core dump",
+	  act_core_dump, NULL, act_crash, NULL, { EFBIG }, 0, 0, 0 },
 	{ "ptrace-init", "trace init",
 	  act_ptrace_init, NULL, act_ptrace_child, NULL, { EPERM, ESRCH }, 0, 0, FILTER_DEBUG },
 	{ "read-init", "read the memory of init",

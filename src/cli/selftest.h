@@ -99,6 +99,8 @@ int selftest_errno(long r);
 
 /* The lock that a process left behind holds, in the private directory. */
 #define SELFTEST_LOCK "daemon.lock"
+/* A FIFO in the private directory, which the host reads from. */
+#define SELFTEST_FIFO "host.fifo"
 /* Where the private directory lies when the profile is our own. */
 #define SELFTEST_ROOM "/room"
 /* Where the running binary lies inside. */
