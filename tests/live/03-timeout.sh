@@ -31,15 +31,19 @@ is "$((took >= 2900 && took < EVER_MS ? 0 : took))" 0 "in time"
 check "the daemon was there" test -e "$WS/up"
 no_sandbox_left "nothing of it is left"
 
-# Long enough for a command to set its traps, whatever else the machine does.
-base_profile "limits: {timeout: 2s}"
+# Long enough for a command to set its traps, whatever else the machine does. The default of the grace
+# time, and for the others one that is shorter.
+grace=1000
+[ "$CALLER" != user ] || grace=5000
+base_profile "limits: {timeout: 2s$([ "$CALLER" = user ] || echo ", grace: 1s")}"
 start=$(now_ms)
 ab -- sh -c 'trap "" TERM HUP INT; while :; do sleep 0.1; done' >"$T/out" 2>"$T/err"
 rc=$?
 took=$(($(now_ms) - start))
 is "$rc" 124 "a command that ignores TERM is 124"
-is "$((took >= 6900 && took < EVER_MS ? 0 : took))" 0 "at the end of its grace time"
+is "$((took >= 1900 + grace && took < EVER_MS ? 0 : took))" 0 "at the end of its grace time ($grace ms)"
 no_sandbox_left "and gone"
+base_profile "limits: {timeout: 2s}"
 ab -- sh -c 'trap "echo bye; exit 0" TERM; while :; do sleep 0.05; done' >"$T/out" 2>"$T/err"
 is $? 124 "a command that ends with 0 in its grace time is still 124"
 is "$(cat "$T/out")" bye "its last words arrive"
@@ -47,6 +51,24 @@ is "$(cat "$T/out")" bye "its last words arrive"
 json_is "$T/j" 'o["status"] == "limit" and o["limit"] == "timeout" and o["rc"] == 124 and o["exit_code"] == 0' \
 	"the result says both"
 expect_rc 0 "a command that is in time (control)" ab -- true
+# The signal is for the process group. What has left it is asked by another one, and says that it is there.
+base_profile "limits: {timeout: $((2 * ${AGENTBOX_SLOWER:-1}))s, grace: ${EVER}s}"
+start=$(now_ms)
+# shellcheck disable=SC2016 # for the shell inside
+ab -- sh -c '
+	sh -c "trap \"echo child; >child\" TERM; >ready; while :; do sleep 0.05; done" &
+	setsid sh -c "trap \"echo other\" TERM; trap \"echo asked; >asked\" USR1; echo \$\$ >pid; while :; do sleep 0.05; done" &
+	until [ -e ready ] && [ -s pid ]; do sleep 0.05; done
+	trap "echo main; kill -USR1 $(cat pid)" TERM
+	until [ -e child ] && [ -e asked ]; do sleep 0.05; done
+	[ "$0" != late ] || sleep 6
+	echo late' "$([ "$CALLER" != user ] || echo late)" >"$T/out" 2>"$T/err"
+is "$?" 124 "a group that catches TERM"
+took=$(($(now_ms) - start))
+is "$(sort "$T/out" | xargs)" "asked child late main" "its members got it, who has left it did not"
+# More than the default of the grace time.
+[ "$CALLER" != user ] || is "$((took >= 7900 ? 0 : took))" 0 "and had the grace time of the profile"
+base_profile "limits: {timeout: 2s}"
 expect_rc 124 "a command that stops itself gains nothing" ab --timeout 1s -- sh -c 'kill -STOP $$; sleep 300'
 expect_rc 0 "one that is continued goes on (control)" ab -- sh -c '(sleep 0.2; kill -CONT $$) & kill -STOP $$'
 expect_rc 124 "--timeout may lower" ab --timeout 100ms -- sleep 300
@@ -72,9 +94,9 @@ rm "$T/never"
 
 # --- many short orphans, many runs
 base_profile "limits: {timeout: $((2 * EVER))s}"
-expect_rc 9 "2000 orphans, and the command's own status" ab -- sh -c "$PROBE orphans 2000 >/dev/null; exit 9"
+expect_rc 9 "2000 orphans, and the command's own status" ab -- sh -c "$PROBE orphans 2000 >/dev/null && exit 9"
 # shellcheck disable=SC2016 # for the shell inside
-out=$(ab -- sh -c '"$0" orphans 300 >/dev/null; n=0
+out=$(ab -- sh -c '"$0" orphans 2000 >/dev/null || echo failed; n=0
 	zombies() { cat /proc/[0-9]*/status 2>/dev/null | grep -c "^State:.Z"; }
 	while [ "$(zombies)" != 0 ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.1; done; zombies' "$PROBE" 2>/dev/null)
 is "$out" 0 "init collects them"

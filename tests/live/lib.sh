@@ -26,6 +26,8 @@ umask 022
 # in which many things happen, so many times again.
 EVER=$((60 * ${AGENTBOX_SLOWER:-1}))
 EVER_MS=$((1000 * EVER))
+# What a host that goes on as before does in far less time.
+SOON_MS=$((10000 * ${AGENTBOX_SLOWER:-1}))
 export LC_ALL=C.UTF-8
 
 diag() {
@@ -306,6 +308,26 @@ wait_for() { # CMD...: until it succeeds
 		[ "$SECONDS" -lt "$until" ] || return 1
 		sleep 0.05
 	done
+}
+
+# Programs of the host are started while CMD runs: the slowest took $slowest ms. CMD's status is $rc.
+beside() { # CMD...
+	local from took
+	"$@" &
+	rc=0 slowest=0
+	while :; do
+		from=$(now_ms)
+		/bin/true
+		took=$(($(now_ms) - from))
+		[ "$took" -le "$slowest" ] || slowest=$took
+		kill -0 $! 2>/dev/null || break
+		sleep 0.05
+	done
+	wait $! || rc=$?
+}
+
+soon_beside() { # DESCRIPTION
+	is "$((slowest < SOON_MS ? 0 : slowest))" 0 "programs of the host start beside it: $1"
 }
 
 now_ms() {

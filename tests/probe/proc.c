@@ -203,14 +203,16 @@ static int act_orphans(char **args)
 {
 	for (long i = probe_number(args[0]); i > 0; i--) {
 		pid_t p = fork();
+		int status;
 
 		if (p < 0)
 			return -errno;
-		if (p == 0) {
-			(void)!fork();
-			_exit(0);
-		}
-		waitpid(p, NULL, 0);
+		if (p == 0)
+			_exit(fork() < 0 ? errno : 0);
+		if (waitpid(p, &status, 0) != p || !WIFEXITED(status))
+			return -ECHILD;
+		if (WEXITSTATUS(status) != 0)
+			return -WEXITSTATUS(status);
 	}
 	return PROBE_OK;
 }
