@@ -5,17 +5,23 @@
 as_callers
 export SECRET=zz-secret-zz
 
-for f in environ mem maps exe root cwd fd auxv stack syscall; do
-	case $f in
-	exe | root | cwd) act=(sh -c "readlink /proc/1/$f >/dev/null 2>&1 && echo ok || echo EACCES") ;;
-	fd) act=(sh -c "for i in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/1/fd/\$i >/dev/null 2>&1 && exec echo ok; done; echo EACCES") ;;
-	*) act=("$PROBE" read "/proc/1/$f") ;;
-	esac
-	probe_yn N "inside: /proc/1/$f" ab -- "${act[@]}"
+# Of init nothing, by acts that the command can do to itself.
+for f in environ mem maps exe root cwd fd auxv syscall map_files; do
+	for p in 1 self; do
+		case $f in
+		exe | root | cwd) act=(sh -c "readlink /proc/$p/$f >/dev/null 2>&1 && echo ok || echo EACCES") ;;
+		fd) act=(sh -c "for i in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/$p/fd/\$i >/dev/null 2>&1 && exec echo ok; done; echo EACCES") ;;
+		map_files) act=(sh -c "ls /proc/$p/map_files 2>/dev/null | grep -q . && echo ok || echo EACCES") ;;
+		# Nothing is mapped at its beginning, so that reading it fails whoever may open it.
+		mem) act=(sh -c "(: </proc/$p/mem) 2>/dev/null && echo ok || echo EACCES") ;;
+		*) act=("$PROBE" read "/proc/$p/$f") ;;
+		esac
+		case $p in
+		1) probe_yn N "inside: /proc/1/$f" ab -- "${act[@]}" ;;
+		self) probe_yn Y "inside: /proc/self/$f (control)" ab -- "${act[@]}" ;;
+		esac
+	done
 done
-inside Y "/proc/self/environ (control)" read /proc/self/environ
-inside Y "/proc/self/maps (control)" read /proc/self/maps
-probe_yn N "inside: /proc/1/map_files" ab -- sh -c "ls /proc/1/map_files 2>/dev/null | grep -q . && echo ok || echo EACCES"
 probe_yn N "inside: /proc/1/root as a way out" ab -- sh -c "ls /proc/1/root/root >/dev/null 2>&1 && echo ok || echo EACCES"
 inside N "ptrace of init" ptrace 1
 inside Y "init can be seen" exists /proc/1/stat
@@ -35,7 +41,6 @@ out=$(ab -- sh -c 'ls -d /proc/[0-9]* | wc -l' 2>/dev/null)
 is "$((${out:-99} <= 5))" 1 "a handful of processes in all ($out)"
 [ "$mine" -lt 10 ] || inside ESRCH "a signal to a host process" kill "$mine" 0
 outside Y "the same signal (control)" kill "$mine" 0
-probe_yn Y "inside: /proc/self/fd by the same words (control)" ab -- sh -c "for i in 0 1 2; do readlink /proc/self/fd/\$i >/dev/null 2>&1 && exec echo ok; done; echo EACCES"
 expect_out alive "KILL to pid 1 from inside does not end the sandbox" ab -- sh -c 'kill -9 1 2>/dev/null; sleep 0.1; echo alive'
 # What the kernel lets one user do to another process of his does init no harm (KERNEL C3).
 expect_rc 7 "STOP and TERM to pid 1 neither" ab -- sh -c 'kill -STOP 1; kill -TERM 1; sleep 0.1; exit 7'
@@ -82,27 +87,21 @@ else
 	note "/sys: this caller may not write it outside either"
 fi
 
-# --- keyring
+# --- keyring: the filter answers first, and where a profile opens it, the keyring is another one
 K=("$PROBE" key-exec "live-key-$CALLER")
+key_find=("${K[@]}" "$AGENTBOX" run --state "$STATE" -p "$T/base.yaml" -- "$PROBE" key-find "live-key-$CALLER")
 probe_yn Y "outside: a key of the session is found (control)" "${K[@]}" "$PROBE" key-find "live-key-$CALLER"
-probe_yn N "inside: it is not" "${K[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- "$PROBE" key-find "live-key-$CALLER"
-b=$(py - "$T/bin/probe" "$AGENTBOX" "$STATE" "$P" <<'PY'
-# Both listings below one session keyring: the caller's, then the command's.
-import subprocess, sys
-probe, ab, state, profile = sys.argv[1:]
-script = '"$0" keyring; "$1" run --state "$2" -p "$3" -- "$0" keyring'
-print(subprocess.run([probe, "key-exec", "live-key-two", "sh", "-c", script, probe, ab, state, profile],
-                     stdout=subprocess.PIPE, text=True).stdout, end="")
-PY
-)
-a=$(head -n 1 <<<"$b" | awk '{ print $2 }')
-b=$(tail -n 1 <<<"$b")
-case $b in
-ok*) is "$([ "$a" != "$(awk '{ print $2 }' <<<"$b")" ] && echo differs)" differs "the session keyring is another one" ;;
-*) like "$b" '^E[A-Z]+' "keyrings are closed inside ($b)" ;;
-esac
+probe_yn ENOSYS "inside: it is not" "${key_find[@]}"
 own=$("$PROBE" keyring)
-ab -- "$PROBE" key-add leak x >/dev/null 2>&1
-probe_yn N "outside: a key made inside does not come out" "$PROBE" key-find leak
+base_profile "syscalls: {allow: [keyrings]}"
+probe_yn ENOKEY "keyrings allowed: it is not there" "${key_find[@]}"
+# Both listings below one session keyring: the caller's, then the command's.
+# shellcheck disable=SC2016 # for the shell
+both=$("${K[@]}" sh -c '"$0" keyring; "$1" run --state "$2" -p "$3" -- "$0" keyring' "$PROBE" "$AGENTBOX" "$STATE" "$P" 2>"$T/err" </dev/null)
+is "$(grep -c '^ok [0-9]' <<<"$both")" 2 "keyrings allowed: both session keyrings can be read"
+is "$(awk '{ print $2 }' <<<"$both" | sort -u | wc -l)" 2 "and the command's is another one"
+inside Y "keyrings allowed: a key can be made and found" key-exec leak "$PROBE" key-find leak
+inside Y "keyrings allowed: one in the keyring that is there" key-add leak x
+probe_yn N "outside: it does not come out" "$PROBE" key-find leak
 is "$("$PROBE" keyring)" "$own" "the caller's session keyring is what it was"
 done_testing
