@@ -34,12 +34,19 @@ null = open(os.devnull, "r+b")
 # Never-ending commands, so that whoever survives can be seen; every fifth is short.
 long = [ab, "run", "--state", state, "-p", profile, "--", "sh", "-c", "setsid sleep 777 & sleep 777"]
 short = [ab, "run", "--state", state, "-p", profile, "--", "true"]
+# From the first moment to the last of one that nobody kills, on a machine of any speed.
+times = []
+for i in range(3):
+    began = time.monotonic()
+    subprocess.run(short, stdin=null, stdout=null, stderr=null, check=True)
+    times.append(time.monotonic() - began)
+whole = min(max(min(times), 0.020), 1)
 pending = []
 for i in range(int(rounds)):
     # Started in a session of its own: nothing but the death of the supervisor ends it.
     p = subprocess.Popen(short if i % 5 == 4 else long, stdin=null, stdout=null, stderr=null,
                          start_new_session=True)
-    pending.append((time.monotonic() + random.uniform(0, 0.020), p))
+    pending.append((time.monotonic() + random.uniform(0, whole), p))
     # Several at a time: starts and ends overlap.
     if len(pending) == int(width) or i == int(rounds) - 1:
         for at, q in sorted(pending, key=lambda x: x[0]):
@@ -50,11 +57,12 @@ for i in range(int(rounds)):
             q.wait()
             ended[q.returncode] = ended.get(q.returncode, 0) + 1
         pending = []
-print("# ended by:", ended)
+print("# ended by:", ended, "within", whole)
+sys.exit(ended.get(-signal.SIGKILL, 0) < int(rounds) / 2)
 PY
 }
 kill_at_random "$rounds" 2
-is $? 0 "$rounds starts were killed"
+is $? 0 "$rounds starts, and half of them or more were killed"
 kill_at_random $((rounds / 5)) 16
 is $? 0 "and $((rounds / 5)) more, 16 at the same time"
 no_sandbox_left "no process is left"
@@ -69,6 +77,14 @@ if compgen -G "$STATE/*.jsonl" >/dev/null; then
 	for f in "$STATE"/*.jsonl; do
 		expect_rc 0 "the audit verifies" "$AGENTBOX" audit verify "$f"
 	done
+	# One run before, and three that are timed for each of the two.
+	all=$((rounds + rounds / 5 + 7))
+	events() { # WORD
+		cat "$STATE"/*.jsonl | grep -c "\"event\":\"$1\""
+	}
+	decided=$(events decision) started=$(events start) over=$(events outcome)
+	is "$((decided < all))" 1 "some were killed before anything was decided ($decided of $all were)"
+	is "$((started > over))" 1 "and some after it had started ($started started, $over to their end)"
 else
 	fail "there is an audit file"
 fi
