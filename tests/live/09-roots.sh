@@ -55,6 +55,10 @@ inside ENOENT "alice's tree does not exist for bob" exists "$T/data/alice"
 outside Y "alice's tree (control)" exists "$T/data/alice"
 inside ENOENT "nor the third" exists "$T/data/both"
 ABOPT=()
+expect_out "c no-alice no-bin" "carol's denials come first, and hold against what is allowed below them" ab -a carol -- sh -c \
+	'cd "$0" && echo c >reports/c && echo "$(cat reports/c) $(test -e alice || echo no-alice) $(test -e "$1" || echo no-bin)"' \
+	"$T/data" "$T/bin"
+rm -f "$T/data/reports/c"
 expect_rc 120 "an agent without execute" ab -a noexec -- true
 expect_rc 120 "two agents and none named" ab -- true
 

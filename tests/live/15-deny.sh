@@ -67,7 +67,9 @@ expect_rc 120 "run: nor -c" ab -a carol -c true
 expect_rc 120 "run: nor a true of her own" ab -a carol -- "$T/bin/true"
 expect_rc 122 "run: dora's needs an approval" ab -a dora -- true
 expect_rc 122 "check says the same" c -a dora run_command true
-expect_rc 120 "run: two --agent" sh -c "$AGENTBOX run --state $STATE -p $P -a nobody -- true"
+expect_rc 120 "run: an --agent that nobody is" ab -a nobody -- true
+expect_rc 125 "run: two --agent" ab -a alice -a carol -- true
+like "$(cat "$T/err")" "'--agent' is given twice" "are told"
 
 # --- no process and no namespace on a denial (R016)
 count() { # ARGS...: namespaces asked for
