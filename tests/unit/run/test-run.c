@@ -312,20 +312,33 @@ static void test_caller_state(struct tap *t)
 
 /* --- the sources are what they were --- */
 
-static void test_changed_source(struct tap *t, bool mount_only)
+enum change { CHANGE_MOUNT, CHANGE_INODE, CHANGE_DEVICE };
+
+static void change(struct file_id *id, enum change what)
+{
+	switch (what) {
+	case CHANGE_MOUNT:
+		id->mnt_id++;
+		break;
+	case CHANGE_INODE:
+		id->ino++;
+		break;
+	case CHANGE_DEVICE:
+		id->dev_minor++;
+		break;
+	}
+}
+
+static void test_changed_source(struct tap *t, enum change what, const char *how)
 {
 	struct outcome o;
 	struct box b;
 
 	box_init(&b, "echo ran");
-	if (mount_only)
-		b.plan.sources[0].id.mnt_id++;
-	else
-		b.plan.sources[0].id.ino++;
+	change(&b.plan.sources[0].id, what);
 	(void)box_run(&b, NULL, 0, &o);
 	tap_ok(t, o.status == OUTCOME_FAILED && !o.started && o.output[0].len == 0,
-	       "a source that %s: nothing runs",
-	       mount_only ? "another mount covers" : "is another file");
+	       "a source that %s: nothing runs", how);
 	tap_ok(t, strstr(o.err.msg, "/usr") != NULL && strstr(o.err.msg, "changed while") != NULL,
 	       "the message names it: %s", o.err.msg);
 	tap_int(t, outcome_rc(&o), 125, "exit status");
@@ -512,8 +525,9 @@ int main(void)
 	test_daemons(&t);
 	test_orphans(&t);
 	test_caller_state(&t);
-	test_changed_source(&t, false);
-	test_changed_source(&t, true);
+	test_changed_source(&t, CHANGE_MOUNT, "another mount covers");
+	test_changed_source(&t, CHANGE_INODE, "is another file");
+	test_changed_source(&t, CHANGE_DEVICE, "has its number on another device");
 	test_build_failure(&t);
 	test_settled(&t, "sleep 1000.81 & kill -0 $! && echo left", "left\n");
 	test_settled(&t, "echo nobody", "nobody\n");
