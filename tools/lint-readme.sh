@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # lint-readme - hold README.md against the program: its profiles load, its options, commands and
-# exit statuses exist, its result object has the keys of a real one, each layer of defence its tests.
+# exit statuses exist, its result object has the keys of a real one, each layer of defence its tests;
+# and what a reader looks for is where it belongs.
 #
 #   lint-readme.sh AGENTBOX BUILD-DIRECTORY
 set -eu
@@ -125,6 +126,36 @@ for how in 's/^| audit:.*//' 's/`14-audit`/`14-no-such-test`/' '/^| artifacts:/s
 	sed "$how" "$scratch/layers" | layers "$scratch/tests" | grep -q . ||
 		fault "self-test: a broken map of layers is accepted: $how"
 done
+
+# begins - whether the text on standard input has these two headings before all others.
+begins() {
+	[ "$(grep '^## ' | head -n 2)" = '## Quick start
+## Threat model' ]
+}
+begins <README.md || fault 'it begins with the quick start and the threat model'
+sed '/^## Threat model/d' README.md | begins && fault 'self-test: a text without a threat model is accepted'
+
+# stands FILE PATTERN - whether a line of the file is like that.
+stands() {
+	grep -q -e "$2" -- "$1" 2>/dev/null
+}
+while read -r file pattern; do
+	stands "$file" "$pattern" || fault "$file has no line like $pattern"
+done <<'ROWS'
+README.md only apt was run
+README.md ^.*(ARCHITECTURE\.md).*(CONTRIBUTING\.md).*(SECURITY\.md)
+.editorconfig ^root = true$
+COPYING GNU LESSER GENERAL PUBLIC LICENSE$
+COPYING Version 2\.1,
+ARCHITECTURE.md ^## Floors$
+ARCHITECTURE.md ^## Processes$
+ARCHITECTURE.md ^## Who parses untrusted bytes$
+CONTRIBUTING.md ^## Where does a new line go?$
+SECURITY.md ^## How to report$
+NEWS.md ^## agentbox [0-9]
+ROWS
+stands README.md '^## No such heading$' && fault 'self-test: an invented heading is found'
+stands no-such-file . && fault 'self-test: an invented file is found'
 
 # But for that map and the threat model, which are held by their rows.
 [ "$(sed '/^## Layers of defence/,/^## Beside/d;/^## Threat model/,/^\[What is not/d' README.md | wc -l)" -le 250 ] ||
