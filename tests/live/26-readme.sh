@@ -66,6 +66,20 @@ is "$(ls -A "$T/home/box" | tr '\n' ' ')" "report.txt stock.csv " "the workspace
 check_not "and /usr no mark" test -e /usr/mark
 is "$(ls -A "$T/home/my-project" | tr '\n' ' ')" "Makefile sum sum.c " "a project's own tests were built there"
 
+# --- one command from the clone, with the profile of the file
+printf 'apples,3\npears,4\n' >"$WS/stock.csv"
+cd "$T/tree" || exit 1
+expect_rc 0 "./bootstrap run: a shell" ./bootstrap run -p profiles/default.yaml -w "$WS" -- sh -c 'echo x >f'
+is "$(cat "$WS/f")" x "edits the real tree"
+expect_rc 0 "./bootstrap run: Python" ./bootstrap run -p profiles/default.yaml -w "$WS" -- "$PYTHON" -c '
+import csv
+with open("stock.csv") as stock, open("report.txt", "w") as report:
+    print(sum(int(row[1]) for row in csv.reader(stock)), file=report)'
+is "$(cat "$WS/report.txt")" 7 "reads a table and writes a report there"
+expect_rc 1 "./bootstrap run: elsewhere" ./bootstrap run -p profiles/default.yaml -w "$WS" -- sh -c "echo x >'$T/tree/f' || exit 1"
+check_not "nothing is written" test -e "$T/tree/f"
+rm "$WS/f" "$WS/report.txt" "$WS/stock.csv"
+
 # --- around a bash tool
 PATH=$LIVE:$PATH
 prefix=$(grep -o '`agentbox run [^`]* -c`' "$LIVE/source/README.md" | tr -d '`')
