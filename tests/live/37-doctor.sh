@@ -159,6 +159,7 @@ rm "$WS/inner.sh"
 
 # --- degrade: [no_proc]
 base_profile "degrade: [no_proc]"
+cp "$LIVE/lib/mount-calls.py" "$T/bin/"
 expect_rc 0 "degrade is for where it is needed" ab --json -- test -e /proc/self
 json_is "$T/out" 'o["mechanisms"]["proc"] == "own"' "else /proc is the sandbox's own"
 degraded() {
@@ -199,6 +200,73 @@ expect_rc 1 "degraded: not by a program inside" "${beside[@]}" "$AGENTBOX" run -
 	sh -c 'cat /proc/[0-9]*/environ 2>/dev/null | grep -qa zz-secret'
 expect_rc 1 "degraded: nor its root directory" "${beside[@]}" "$AGENTBOX" run --state "$STATE" -p "$P" -- \
 	sh -c 'for r in /proc/[0-9]*/root; do ls "$r/home" >/dev/null 2>&1 && [ "$(readlink "$r")" != / ] && exit 0; ls "$r$HOME/../../root" >/dev/null 2>&1 && exit 0; done; exit 1'
+# Programs, where a part of /proc is read-only, as Docker makes it. A debugger finds no process there by
+# the number that it has inside: it sets no breakpoints, as the man page says.
+cat >"$T/bin/programs.sh" <<'SH'
+t() { echo "== $1"; shift; "$@" 2>&1; echo "status $?"; }
+rm -rf work && mkdir work && cd work || exit 1
+cat >h.c <<'C'
+#include <stdio.h>
+#include <unistd.h>
+#include <sys/wait.h>
+int f(int x) { return x + 41; }
+int main(void)
+{
+	int s = 0;
+	if (fork() == 0)
+		_exit(3);
+	wait(&s);
+	printf("%d\n", f(WEXITSTATUS(s)));
+	return 0;
+}
+C
+t bash bash -c 'cat <(echo a) <<<here; coproc cat; echo co >&"${COPROC[1]}"; read -r l <&"${COPROC[0]}"; echo "$l"'
+t coreutils sh -c 'seq 1 50000 | sort -R | sort -n -S 64K | tail -n 1; ls /dev/fd/0; echo x | cat /dev/stdin; mktemp -d >/dev/null && nproc'
+t gcc gcc -g -o h h.c
+t program ./h
+t git sh -c 'export GIT_CONFIG_GLOBAL=$PWD/g GIT_CONFIG_NOSYSTEM=1; git config --global user.name t
+	git config --global user.email t@example.org; git init -q r && echo a >r/a && git -C r add a &&
+	git -C r commit -qm first && git clone -q r s && git -C s log --format=%s && git -C s gc -q'
+t python python3 -c 'import multiprocessing as m, subprocess
+print(subprocess.run(["true"]).returncode)
+with m.get_context("forkserver").Pool(2) as p: print(sum(p.map(abs, range(10))))'
+t strace sh -c 'strace -f -o trace -e trace=wait4 ./h && grep -c exited trace'
+t gdb sh -c 'gdb -nx -batch -ex "file ./h" -ex "print f" -ex "info line f" | sed "s/0x[0-9a-f]*/ADDRESS/g"'
+SH
+break="gdb -nx -batch -ex 'break f' -ex run -ex bt -ex kill work/h 2>&1"
+missing=
+for p in gcc git python3 strace gdb; do command -v $p >/dev/null || missing="$missing $p"; done
+degraded_readonly() {
+	"${readonly[@]}" "$AGENTBOX" run -q --state "$STATE" -p "$P" "$@"
+}
+if [ -n "$missing" ]; then
+	skip "programs, degraded" "no$missing"
+elif [ "$CALLER" != nested ]; then
+	want=$("${own[@]}" bash "$T/bin/programs.sh" 2>&1)
+	is "$(grep -c '^status 0$' <<<"$want")" 8 "programs outside (control)"
+	like "$("${own[@]}" sh -c "$break")" 'f \(x=3\)' "a breakpoint outside (control)"
+	is "$(degraded_readonly -- bash "$T/bin/programs.sh" 2>&1)" "$want" "read-only /proc/sys, degraded: programs as outside"
+	like "$(degraded_readonly -- sh -c "$break")" 'Cannot insert breakpoint' "read-only /proc/sys, degraded: no breakpoint is set"
+	rm -rf "$WS/work"
+fi
+for how in masked read-only; do
+	[ $how = masked ] && wrapper=("${masked[@]}") || wrapper=("${readonly[@]}")
+	out=$("${wrapper[@]}" "$AGENTBOX" run -q --state "$STATE" -p "$P" -- "$PYTHON" -I "$T/bin/mount-calls.py" 2>&1)
+	is "$(grep -cE ' (EPERM|ENOSYS)$' <<<"$out"; grep -vE ' (EPERM|ENOSYS)$' <<<"$out")" 15 \
+		"$how /proc, degraded: none of the calls about mounts and namespaces"
+	for request in 0x5412 0x100005412; do
+		probe_yn EPERM "$how /proc, degraded: TIOCSTI as $request" \
+			"${wrapper[@]}" "$AGENTBOX" run -q --state "$STATE" -p "$P" -- "$PROBE" call ioctl -1 $request 0
+	done
+done
+out=$(unshare -rm "$PYTHON" -I "$T/bin/mount-calls.py" 2>&1)
+is "$(grep -cvE ' (EPERM|ENOSYS)$' <<<"$out"; grep -E ' (EPERM|ENOSYS)$' <<<"$out")" 15 "each of them outside, with rights (control)"
+outside EBADF "TIOCSTI (control)" call ioctl -1 0x5412 0
+expect_rc 0 "read-only /proc/sys, degraded: it runs" degraded_readonly --json -- cat /proc/self/comm
+json_is "$T/out" 'o["mechanisms"]["proc"] == "outer" and o["output"] == "cat\n"' "and says so in the result"
+probe_yn EROFS "read-only /proc/sys, degraded: /proc is read-only" degraded_readonly -- "$PROBE" write /proc/self/comm x
+probe_yn N "read-only /proc/sys, degraded: sysctls" degraded_readonly -- "$PROBE" sysctl /proc/sys/net/ipv4/ip_forward
+probe_yn N "read-only /proc/sys, degraded: a remount" degraded_readonly -- "$PROBE" mount-remount /proc
 expect_rc 125 "any other refusal of a proc is none to degrade for" \
 	"$DENY" ENOSYS fsmount -- "$AGENTBOX" run --state "$STATE" -p "$P" -- true
 
