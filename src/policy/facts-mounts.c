@@ -153,7 +153,7 @@ static bool has_directory(const struct facts *f)
 static int table_read(struct facts_answers *s)
 {
 	FD_AUTO fd = -1;
-	char *text;
+	char *text = NULL;
 	int r;
 
 	if (s->table != NULL)

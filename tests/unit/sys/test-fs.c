@@ -23,7 +23,7 @@ static void test_file_id(struct tap *t)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct file_id id, again;
+		struct file_id id = { 0 }, again = { 0 };
 		struct stat st;
 
 		if (!tap_ok(t,
@@ -49,7 +49,7 @@ static void test_mount_id(struct tap *t)
 	int fd = sys_openat2(AT_FDCWD, ".", O_PATH | O_DIRECTORY, 0, 0);
 	char path[64], text[256];
 	const char *line = NULL;
-	struct file_id id;
+	struct file_id id = { 0 };
 	ssize_t n;
 	int info;
 
@@ -74,7 +74,7 @@ static void test_mount_id(struct tap *t)
 
 static void test_errors(struct tap *t)
 {
-	struct file_id id;
+	struct file_id id = { 0 };
 
 	errno = 0;
 	tap_int(t, sys_file_id(AT_FDCWD, "no-such-file", 0, &id), -ENOENT,
