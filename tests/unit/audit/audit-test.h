@@ -62,9 +62,13 @@ struct log_env {
 	char lost[96];
 };
 
+/* In TMPDIR: a /tmp that is not root's own is no place for a log. */
 static inline void env_make(struct log_env *e)
 {
-	(void)snprintf(e->dir, sizeof(e->dir), "/tmp/agentbox-audit-XXXXXX");
+	const char *tmp = getenv("TMPDIR");
+
+	(void)snprintf(e->dir, sizeof(e->dir), "%s/agentbox-audit-XXXXXX",
+		       tmp != NULL ? tmp : "/tmp");
 	if (mkdtemp(e->dir) == NULL) {
 		perror(e->dir);
 		exit(99);

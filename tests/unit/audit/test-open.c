@@ -228,7 +228,7 @@ static void test_paths(struct tap *t)
 	refuses(t, "/tmp//x", "absolute", "an empty component");
 	refuses(t, "/dev/null/x", "/dev/null", "a file in the way");
 	refuses(t, "/proc/agentbox-no-such", "--state DIR", "where nothing can be made");
-	(void)snprintf(longer, sizeof(longer), "/tmp/%0256d", 0);
+	(void)snprintf(longer, sizeof(longer), "/%0256d", 0);
 	refuses(t, longer, "too long", "a component of 256 bytes");
 }
 
