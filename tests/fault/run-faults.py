@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """run-faults.py WINDOW[,WINDOW...] CALLER [terminal|watched|named]: make each system call of a window fail, one a run.
+run-faults.py rows: whether each row of tolerated.tsv is met by a call of some window.
 
 Whatever fails, there are two ends: exit status 125 and the command never ran, or (for what
 tolerated.tsv names, and for an interrupted call) a run whose sandbox is the same in every
@@ -51,6 +52,13 @@ WATCHED = "  limits: {disk: 100000G}\n"
 # Names, an address, a port of the host and one that is published: all that is built. The name with any
 # port where the kernel can: its listener is made as those of other ports are, and more besides.
 NAMED = "  network: {{allow: [{host}, \"192.0.2.7:8443\"], publish: [\"127.0.0.1:{port}:3000\"], host_ports: [5432]}}\n"
+# What is made to fail, as meson.build has it.
+MODES = {
+    "": ("ahead", "child", "supervisor"),
+    "terminal": ("child", "supervisor"),
+    "watched": ("child", "supervisor"),
+    "named": ("supervisor", "child", "resolver", "relay", "dialer"),
+}
 # Of the program that is executed for the network, and of what it makes.
 NETWORK_WINDOWS = ("resolver", "relay", "dialer")
 CLONE_NEWNET = 0x40000000
@@ -100,7 +108,7 @@ class Tolerated:
             fields = line.split("\t")
             if len(fields) != 6:
                 sys.exit(f"{path}:{n}: {len(fields)} fields, want 6")
-            if set(fields[4].split(",")) - {"normal", "abort", "notfound", "keyring", "identity", "never"}:
+            if set(fields[4].split(",")) - {"normal", "abort", "notfound", "keyring", "identity", "never", "varies"}:
                 sys.exit(f"{path}:{n}: unknown end {fields[4]}")
             self.rows.append(fields)
         self.used = set()
@@ -173,6 +181,10 @@ class Suite:
         self.lock = threading.Lock()
         self.failures, self.count, self.ends = [], 0, collections.Counter()
         self.baseline = {}
+
+    def extend(self, place):
+        """The profile gets what the run has more than a plain one."""
+        place.write_profile(self.more.format(port=free_port(), host=self.host()) if self.named else self.more)
 
     def host(self):
         said = subprocess.run([self.agentbox, "doctor"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
@@ -388,7 +400,7 @@ class Suite:
         self.failures += self.shape(calls) if calls else []
         if self.more:
             for place in self.places:
-                place.write_profile(self.more.format(port=free_port(), host=self.host()) if self.named else self.more)
+                self.extend(place)
             more = self.calls()
             self.failures += self.shape(more)
             calls = self.not_in(more, calls)
@@ -408,7 +420,40 @@ class Suite:
         return 1 if self.failures else 0
 
 
+def unused_rows():
+    """Nothing is made to fail: a row that no call is like tolerates nothing."""
+    if os.geteuid() != 0:
+        print("# root's case needs root")
+        return SKIP
+    own_network()
+    used = set()
+    for caller in ("root", "user"):
+        for how, windows in MODES.items():
+            suite = Suite("", caller, how)
+            try:
+                place = suite.places[0]
+                if suite.more:
+                    suite.extend(place)
+                for suite.window in windows:
+                    r = suite.run(place, "--list")
+                    if r.returncode != 0:
+                        sys.exit(f"not ok - {suite.window} {caller} {how}: status {r.returncode}\n{r.stdout}")
+                    for line in place.log.read_text().splitlines():
+                        suite.tolerated.ends(suite.window, line.split(" ", 1)[1], "*")
+                used |= suite.tolerated.used
+                rows = suite.tolerated.rows
+            finally:
+                shutil.rmtree(suite.top, ignore_errors=True)
+    dead = [row for i, row in enumerate(rows) if i not in used and "varies" not in row[4].split(",")]
+    for row in dead:
+        print("not ok - no call is like this row of tolerated.tsv, take it out: " + " ".join(row))
+    print(f"{'not ok' if dead else 'ok'} - {len(rows)} rows, {len(used)} of them met")
+    return 1 if dead else 0
+
+
 def main():
+    if sys.argv[1:] == ["rows"]:
+        return unused_rows()
     if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["terminal"], ["watched"], ["named"]):
         sys.exit(__doc__)
     windows, caller = sys.argv[1].split(","), sys.argv[2]
