@@ -64,6 +64,33 @@ if [ -n "$X86" ]; then
 	inside ENOSYS "fork by the 32-bit gate" i386 2
 	inside ENOSYS "getpid of x32" call 0x40000027
 	inside ENOSYS "ptrace of x32" call 0x40000209
+	# A program of i386: exit(42) by the only gate that it knows, and a privileged instruction after it.
+	py - "$WS/elf32" <<'PY'
+import os, struct, sys
+code = b"\xb8\x01\0\0\0\xbb\x2a\0\0\0\xcd\x80\xf4"
+size = 52 + 32 + len(code)
+head = b"\x7fELF\1\1\1" + b"\0" * 9
+head += struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0x8048054, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+head += struct.pack("<IIIIIIII", 1, 0, 0x8048000, 0x8048000, size, size, 5, 4096)
+with open(sys.argv[1], "wb") as f:
+    f.write(head + code)
+os.chmod(sys.argv[1], 0o755)
+PY
+	rc=0
+	"$PYTHON" -I -c 'import errno, os, sys
+try: os.execv(sys.argv[1], sys.argv[1:])
+except OSError as e: os._exit(3 if e.errno == errno.ENOEXEC else 4)' "$WS/elf32" 2>/dev/null || rc=$?
+	if [ "$rc" = 3 ]; then
+		note "this kernel runs no 32-bit programs"
+	else
+		is "$rc" 42 "outside: a 32-bit program (control)"
+		# SIGSEGV of its own, and not the SIGSYS of a filter.
+		expect_rc 139 "inside: a 32-bit program gets no call through" ab -- "$WS/elf32"
+		expect_out 139 "inside: nor started by another" ab -- sh -c '"$1" 2>/dev/null; echo $?' sh "$WS/elf32"
+		ab --json -- "$WS/elf32" >"$T/out" 2>"$T/err"
+		json_is "$T/out" '(o["status"], o["signal"], o["rc"]) == ("signaled", 11, 139)' "and the result says by which signal it ended"
+	fi
+	rm -f "$WS/elf32"
 fi
 
 # --- terminals (E2)
