@@ -93,7 +93,7 @@ if command -v cc >/dev/null; then
 	echo 'int main(void) { return 7; }' >"$WS/m.c"
 	expect_rc 7 "minimal: cc and its program" ab -- sh -c "cc -o $WS/m $WS/m.c && exec $WS/m"
 else
-	note "no cc here"
+	skip "minimal: cc" "no cc here"
 fi
 is "$(ab -- sh -c 'getent passwd $(id -u) | cut -d: -f1; cat /etc/hostname')" $'agent\nagentbox' "minimal: our own files"
 for f in fstab crontab machine-id apt init.d pam.d; do

@@ -44,7 +44,7 @@ expect_rc 0 "and a tmpfs" ab -- unshare -Urm sh -c 'mount -t tmpfs x /tmp && ech
 if command -v bwrap >/dev/null; then
 	expect_rc 0 "bwrap" ab -- bwrap --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --unshare-all true
 else
-	note "no bwrap on this machine"
+	skip "bwrap inside" "no bwrap on this machine"
 fi
 # agentbox in itself: with the calls that it needs, as deep as one likes; else it says what is missing
 cp "$AGENTBOX" "$T/bin/agentbox"

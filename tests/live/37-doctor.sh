@@ -132,7 +132,7 @@ if command -v bwrap >/dev/null && bwrap --unshare-user --dev-bind / / true 2>/de
 	expect_out in "inside a user namespace of bwrap's" bwrap --unshare-user --dev-bind / / \
 		"$AGENTBOX" run --state "$STATE" -p "$P" -- echo in
 else
-	note "no bwrap here"
+	skip "inside a user namespace of bwrap's" "no bwrap that works here"
 fi
 
 # --- inside agentbox itself

@@ -439,6 +439,8 @@ PY
 	expect_out "Invalid argument" "E21: outside, the kernel answers the changed call (control)" /usr/bin/python3 "$WS/tracer.py" swap
 	expect_out "Function not implemented" "E21: inside, the filter sees what it became" ab -- python3 "$WS/tracer.py" swap
 	rm "$WS/tracer.py"
+elif [ -n "$X86" ]; then
+	skip "E21: a tracer that changes a call" "no /usr/bin/python3"
 fi
 
 # --- E23: flags of the host's mounts stay
@@ -592,6 +594,8 @@ PY
 	inside Y "one's own is (control)" listen 127.0.0.1
 	kill "$server"
 	wait "$server" 2>/dev/null
+else
+	skip "a second run after a first that planted" "no /usr/bin/python3"
 fi
 no_sandbox_left "nothing is left"
 done_testing
