@@ -44,6 +44,7 @@ is "$(getent passwd daemon | cut -d: -f1)" daemon "which the host has (control)"
 is "$(ab -- cat /etc/hostname)" agentbox "hostname"
 like "$(ab -- getent hosts localhost)" "localhost" "localhost"
 unlike "$(ab -- cat /etc/nsswitch.conf)" "systemd|resolve|sss|ldap" "nsswitch asks nobody outside"
+is "$(ab -- sed -n 's/^\(passwd\|group\|hosts\):.*\bfiles\b.*/\1/p' /etc/nsswitch.conf)" $'passwd\ngroup\nhosts' "but the files that are the sandbox's own"
 is "$(ab -- sh -c 'cd /var/run && pwd -P; cd /var/lock && pwd -P')" $'/run\n/run/lock' "absolute links of /var"
 is "$(ab -- ls /var)" $'lock\nrun\ntmp' "nothing else of /var"
 is "$(ab -- ls -A /run)" lock "nothing of /run"
@@ -155,6 +156,19 @@ if [ -e /lib64/ld-linux-x86-64.so.2 ]; then
 	expect_rc 0 "split: the loader" ab -- /lib64/ld-linux-x86-64.so.2 --version
 fi
 
+# where what the sandbox mounts itself is a link there (E10): it is not followed, and not written through
+mkdir "$R/led"
+for to in led "$R/led"; do
+	ln -s "$to" "$R/dev"
+	ln -s "$to" "$R/proc"
+	expect_out $'fixture\nproc\n0\n0' "split: /dev and /proc that are links to ${to#"$R/"}: the sandbox's own are there" \
+		ab -- sh -c 'cat /etc/fixture; while read -r _ at type _; do [ "$at" != /proc ] || echo "$type"; done </proc/self/mounts
+			test ! -L /dev -a ! -L /proc -a -c /dev/null; echo $?; ls -A /led /proc/self/ns >/dev/null; echo $?'
+	is "$(ab -- ls -A /led; ls -A "$R/led")" "" "split: nothing is where they lead"
+	rm "$R/dev" "$R/proc"
+done
+rmdir "$R/led"
+
 # a root in it, below a directory that it has
 with_base "{path: \"$R\"}"
 sed -i "s|roots: \[|roots: [{path: \"$T/granted\", at: /var/lib/store/home, mode: rw}, {path: \"$T/granted\", at: /srv/home}, |" "$P"
@@ -213,6 +227,27 @@ if [ "$CALLER" != user ] && unshare -m true 2>/dev/null; then
 	host_case "two-step link" "nameserver 192.0.2.7"
 	ln -sfn /run/nowhere/at-all "$T/etc/resolv.conf"
 	host_case "dangling" "# no network, no resolver"
+
+	# Names and secrets of the host, with the base that a profile has by default.
+	with_base host
+	in_etc() { # Y|N DESCRIPTION ACT...: the same file outside, and inside
+		local want=$1 desc=$2
+		shift 2
+		probe_yn Y "$desc (control)" with_etc "$PROBE" "$@"
+		probe_yn "$want" "$desc, inside" with_etc "$AGENTBOX" run --state "$STATE" -p "$P" -- "$PROBE" "$@"
+	}
+	echo 192.0.2.9 marker.test >>"$T/etc/hosts"
+	is "$(with_etc getent hosts marker.test | tr -s ' ')" "192.0.2.9 marker.test" "the host's hosts file outside (control)"
+	is "$(with_etc "$AGENTBOX" run --state "$STATE" -p "$P" -- sh -c 'getent hosts marker.test; grep -c marker /etc/hosts; getent -s files hosts agentbox localhost | wc -l')" \
+		$'0\n2' "inside the sandbox's own"
+	mkdir -p "$T/etc/ssl/private"
+	chmod 755 "$T/etc/ssl" "$T/etc/ssl/private"
+	for f in netrc neighbour ssl/private/one ssl/neighbour; do echo x >"$T/etc/$f"; done
+	chmod 644 "$T/etc/"{netrc,neighbour,ssl/private/one,ssl/neighbour}
+	in_etc Y "host base: a neighbour of a secret" read /etc/neighbour
+	in_etc N "host base: a file of secrets" read /etc/netrc
+	in_etc Y "host base: one below" read /etc/ssl/neighbour
+	in_etc N "host base: in a directory of them" read /etc/ssl/private/one
 else
 	note "no other /etc for this caller"
 fi
