@@ -287,6 +287,7 @@ void hand_facts(struct hand *h, const struct hand_options *o)
 		.n_env_pass = o->n_env_pass,
 		.timeout_ms = o->timeout_ms,
 		.capture = o->capture,
+		.cgroup = o->cgroup,
 	};
 	plan_ids_choose(&h->facts, h->access, o->fallback, &h->rq.ids, &h->rq.idmapped);
 	/* As the command line floor does for a root caller. */

@@ -41,6 +41,7 @@ struct hand_options {
 		*secrets; /* names in /etc, NULL-terminated; a "/" at the end: a directory */
 	uint64_t timeout_ms;
 	bool capture;
+	bool cgroup;          /* one for the run can be had */
 	char *const *environ; /* NULL: a fixed one */
 	const char *const *env_pass;
 	size_t n_env_pass;

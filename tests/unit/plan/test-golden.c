@@ -92,8 +92,16 @@ static const struct golden cases[] = {
 	{ "split-usr", "sandbox: {roots: [/w]}\n" ALL, { .split_usr = true } },
 	{ "limits",
 	  "sandbox: {roots: [/w], scratch: {size: 1M, files: 100},\n"
-	  "  limits: {timeout: 90s, output: 5K}}\n" ALL,
+	  "  limits: {timeout: 90s, grace: 7s, cpu_time: 2m, memory: 96M, processes: 77,\n"
+	  "    open_files: 55, file_size: 3G, output: 5K, on_output_limit: kill, disk: 2G,\n"
+	  "    enforce: any}}\n" ALL,
 	  { .timeout_ms = 1500 } },
+	{ "limits-cgroup",
+	  "sandbox: {roots: [/w],\n"
+	  "  limits: {timeout: 90s, grace: 1ms, cpu_time: 2m, cpus: 0.25, memory: 96M,\n"
+	  "    processes: 77, open_files: 55, file_size: 3G, output: 5K, on_output_limit: drain,\n"
+	  "    disk: 2G, enforce: any}}\n" ALL,
+	  { .cgroup = true } },
 	{ "capture", "sandbox: {roots: [/w]}\n" ALL, { .capture = true } },
 	{ "root-identity",
 	  "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,

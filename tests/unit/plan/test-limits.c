@@ -165,6 +165,49 @@ static const struct choice {
 	{ "enforce: kernel", HAND_ROOT, true, NONE, PLAN_LIMIT_PROCESSES, 0, false, "none here" },
 };
 
+/* Every key at once: what each stands for, in the unit of the limit. */
+static void test_all(struct tap *t)
+{
+	static const char text[] =
+		"timeout: 90s, grace: 7s, cpu_time: 2m, cpus: 0.25, memory: 96M, processes: 77, "
+		"open_files: 55, file_size: 3G, output: 5K, on_output_limit: kill, disk: 2G, "
+		"enforce: any";
+	static const struct {
+		const char *unit;
+		enum plan_mechanism mechanism;
+		long long bound;
+	} want[PLAN_LIMIT_MAX] = {
+		[PLAN_LIMIT_TIMEOUT] = { "ms", PLAN_MECHANISM_SUPERVISOR, 90000 },
+		[PLAN_LIMIT_CPU_TIME] = { "ms", PLAN_MECHANISM_RLIMIT, 120000 },
+		[PLAN_LIMIT_CPUS] = { "thousandths", PLAN_MECHANISM_CGROUP, 250 },
+		[PLAN_LIMIT_MEMORY] = { "bytes", PLAN_MECHANISM_CGROUP, 96 * M },
+		[PLAN_LIMIT_PROCESSES] = { "tasks", PLAN_MECHANISM_RLIMIT, 77 },
+		[PLAN_LIMIT_OPEN_FILES] = { "files", PLAN_MECHANISM_RLIMIT, 55 },
+		[PLAN_LIMIT_FILE_SIZE] = { "bytes", PLAN_MECHANISM_RLIMIT, 3072 * M },
+		[PLAN_LIMIT_OUTPUT] = { "bytes", PLAN_MECHANISM_SUPERVISOR, 5120 },
+		[PLAN_LIMIT_DISK] = { "bytes", PLAN_MECHANISM_MONITOR, 2048 * M },
+	};
+	struct hand_options o = { .caller = HAND_USER };
+	struct arena a = { 0 };
+	struct hand h;
+
+	if (limits_compile(&h, &a, text, &o, NULL) != 0) {
+		tap_ok(t, false, "all: %s", h.err.msg);
+	} else {
+		for (unsigned i = 0; i < PLAN_LIMIT_MAX; i++) {
+			const char *name = plan_limit_name(i)->name;
+
+			tap_int(t, (long long)h.plan->limits[i].bound, want[i].bound, name);
+			tap_int(t, h.plan->limits[i].mechanism, want[i].mechanism, name);
+			tap_str(t, plan_limit_name(i)->unit, want[i].unit, name);
+		}
+		tap_int(t, (long long)h.plan->grace_ms, 7000, "grace");
+		tap_ok(t, h.plan->output_kill && h.plan->watched, "on_output_limit, watched");
+	}
+	hand_free(&h);
+	arena_free(&a);
+}
+
 static void test_choice(struct tap *t, const struct choice *c)
 {
 	static const char *const texts[] = {
@@ -186,6 +229,7 @@ static void test_choice(struct tap *t, const struct choice *c)
 		expect_rlimit(t, h.plan, RLIMIT_DATA,
 			      c->mechanism == PLAN_MECHANISM_RLIMIT_MONITOR ? 64 * M : ABSENT,
 			      c->mechanism == PLAN_MECHANISM_RLIMIT_MONITOR ? 64 * M : ABSENT);
+		expect_rlimit(t, h.plan, RLIMIT_AS, ABSENT, ABSENT);
 	}
 	hand_free(&h);
 	arena_free(&a);
@@ -199,7 +243,7 @@ int main(void)
 		test_rlimits(&t, &rlimit_rows[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
 		test_choice(&t, &choices[i]);
-
+	test_all(&t);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		test_output(&t, &rows[i]);
 	return tap_done(&t);
