@@ -327,9 +327,9 @@ static void leaf_name(const struct run_cgroup *c, char *buf, size_t size)
 
 static int pass_on(struct run_cgroup *c, const struct run_cgroup_limits *want)
 {
-	const char *names[3];
+	const char *names[4];
 	size_t n = wanted(want, names);
-	char leaf[LEAF_SIZE];
+	char leaf[LEAF_SIZE], text[TEXT_MAX];
 	char line[64] = "";
 	FD_AUTO fd = -1;
 	int r;
@@ -344,6 +344,10 @@ static int pass_on(struct run_cgroup *c, const struct run_cgroup_limits *want)
 	r = cgroup_file_write(fd, "cgroup.procs", "0");
 	if (r < 0)
 		return r;
+	/* It counts the processes, where nobody asked for a limit of them too. */
+	if (want->processes == 0 && read_text(c->own, "cgroup.controllers", text, sizeof(text)) &&
+	    has_word(text, "pids"))
+		names[n++] = "pids";
 	for (size_t i = 0; i < n; i++)
 		(void)snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s+%s",
 			       i > 0 ? " " : "", names[i]);

@@ -44,14 +44,11 @@ static void felt(struct supervisor *s, enum plan_limit which)
 
 static void peaks(struct supervisor *s, const struct run_cgroup_usage *u)
 {
-	const struct plan_limit_row *limits = s->plan->limits;
 	struct outcome *o = s->o;
 
-	o->memory_peak_known = u->memory_known ||
-			       limits[PLAN_LIMIT_MEMORY].mechanism == PLAN_MECHANISM_RLIMIT_MONITOR;
+	o->memory_peak_known = u->memory_known || s->monitor.counted;
 	o->memory_peak = u->memory_known ? u->memory_peak : s->monitor.memory_peak;
-	o->processes_peak_known = u->processes_known ||
-				  limits[PLAN_LIMIT_PROCESSES].mechanism == PLAN_MECHANISM_MONITOR;
+	o->processes_peak_known = u->processes_known || s->monitor.counted;
 	/* Init is one of those that the kernel counts. */
 	o->processes_peak = u->processes_known ? u->processes_peak - (u->processes_peak > 0)
 					       : s->monitor.processes_peak;

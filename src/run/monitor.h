@@ -30,6 +30,7 @@ struct monitor {
 	struct monitor_disk disks[MONITOR_DISKS];
 	size_t n_disks;
 	unsigned looks;
+	bool counted;                         /* there was a look at the processes */
 	uint64_t memory_peak, processes_peak; /* as far as was seen */
 };
 

@@ -43,6 +43,19 @@ for key in 'timeout: 60s' 'cpu_time: 60s' 'cpus: 0.5' 'memory: 64M' 'processes: 
 	done
 done
 is "$row" "$(json_get "$T/d" "2 * len(o['limits'])")" "these are all limits"
+# Of the caller's own, the supervisor leaves at most for a leaf in it.
+base_profile "limits: {memory: 64M}"
+own=$(sed -n 's/^0:://p' /proc/self/cgroup)
+ab_start -- bash -c '>alive; sleep 600' >"$T/out" 2>&1
+wait_for test -e "$WS/alive" || fail "a run with a limit is there"
+its=$(sed -n 's/^0:://p' "/proc/$sup/cgroup")
+kill "$sup"
+wait "$sup"
+if [ "$how" != cgroup ]; then
+	is "$its" "$own" "the supervisor stays in the caller's cgroup"
+else
+	like "$its" "^${own%/}(/agentbox-[^/]*[.]sup)?$" "the supervisor stays below the caller's cgroup"
+fi
 if [ "$how" = cgroup ]; then
 	note "this host gives a cgroup: the monitor is not used"
 	done_testing
@@ -99,6 +112,19 @@ for i in range(20):
 time.sleep(1)'
 is "$rc" 0 "what twenty processes share counts once"
 json_is "$T/j" '8 << 20 < o["usage"]["memory_peak_bytes"] < 64 << 20' "and the peak is known"
+# Them, their parent, and timeout.
+json_is "$T/j" '20 <= o["usage"]["processes_peak"] <= 22' "and that of processes"
+# In the scratch and in a process at once: below the limit only where it is counted once.
+run_json -- timeout 3 "$PYTHON" -I -c '
+import mmap, os, time
+f = os.open("/tmp/x", os.O_RDWR | os.O_CREAT)
+os.ftruncate(f, 40 << 20)
+x = mmap.mmap(f, 40 << 20)
+for i in range(0, 40 << 20, 4096):
+    x[i] = 1
+time.sleep(1)'
+is "$rc" 0 "what is mapped of the scratch counts once"
+json_is "$T/j" '40 << 20 < o["usage"]["memory_peak_bytes"] < 64 << 20' "and it was there"
 base_profile "limits: {memory: 2G}"
 run_json -- bash -c "timeout 1 $PROBE hog shared $((96 * M)) 1; exit 3"
 is "$rc" 3 "the same within a larger limit (control)"
@@ -142,16 +168,26 @@ for i in 1 2 3; do
 done
 is "$rc" 0 "the scratch is no disk"
 base_profile "limits: {disk: 100G}"
-run_json -- bash -c 'head -c 100M /dev/zero >fill; rm fill; sleep 1'
+run_json -- bash -c 'head -c 100M /dev/zero >fill; rm fill; for i in 1 2 3 4; do sleep 2 & done; wait'
 is "$rc" 0 "room enough (control)"
+json_is "$T/j" 'o["usage"]["processes_peak"] == 5 and 0 < o["usage"]["memory_peak_bytes"] < 1 << 30' "whatever is watched, the peaks are known"
+base_profile
+run_json -- sleep 0.1
+json_is "$T/j" '(o["usage"]["processes_peak"], o["usage"]["memory_peak_bytes"]) == (None, None)' "and null where nothing is (control)"
 
 # --- without such a limit there is no monitor
-if command -v strace >/dev/null && [ "$CALLER" != nested ]; then
+if [ "$CALLER" = nested ]; then
+	note "the others trace"
+elif ! command -v strace >/dev/null; then
+	skip "what a run without such a limit does" "strace is not installed"
+else
 	base_profile
 	strace -f -o "$T/calls" "$AGENTBOX" run --state "$STATE" -p "$P" -- true 2>/dev/null
 	is "$(grep -c -e timerfd -e /sys/fs/cgroup -e libsystemd "$T/calls")" 0 "a plain run looks for no cgroup, loads no library for one and sets no timer"
 	base_profile "limits: {memory: 64M}"
 	strace -f -o "$T/calls" "$AGENTBOX" run --state "$STATE" -p "$P" -- true 2>/dev/null
 	like "$(grep -c -e timerfd -e /sys/fs/cgroup "$T/calls")" '^[1-9]' "one with it does (control)"
+	is "$(grep -c libsystemd "$T/calls")" 0 "and loads none either: nothing asked for a scope"
+	is "$(grep -o 'timerfd_create([A-Z_]*' "$T/calls" | sort -u)" 'timerfd_create(CLOCK_MONOTONIC' "its clock stands still while the machine is suspended"
 fi
 done_testing

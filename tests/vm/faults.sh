@@ -44,6 +44,6 @@ while read -r k text; do
 		is "$rc:$ran" 125: "$errno at $text: nothing runs"
 		is "$(boxes d):$(cat $cg/d/cgroup.subtree_control)" 0: "and nothing is left"
 		find $cg/d -mindepth 1 -depth -type d -exec rmdir {} \;
-		[ -z "$(cat $cg/d/cgroup.subtree_control)" ] || echo '-memory -cpu' >$cg/d/cgroup.subtree_control
+		[ -z "$(cat $cg/d/cgroup.subtree_control)" ] || echo '-memory -cpu -pids' >$cg/d/cgroup.subtree_control
 	done
 done </tmp/cases
