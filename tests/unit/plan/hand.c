@@ -117,7 +117,7 @@ static void fill_system(struct hand *h, const struct hand_options *o)
 	}
 	/* A host without a terminal device. */
 	h->facts.devices[5].object.fd = -1;
-	h->facts.landlock_abi = o->no_landlock ? 0 : 7;
+	h->facts.landlock_abi = o->abi == 0 ? 7 : o->abi == HAND_NO_LANDLOCK ? 0 : o->abi;
 	h->facts.resolv_conf = "nameserver 192.0.2.1\n";
 	h->facts.hosts = "127.0.0.1 localhost host\n";
 	for (size_t i = 0; o->secrets != NULL && o->secrets[i] != NULL; i++) {

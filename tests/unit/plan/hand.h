@@ -21,6 +21,8 @@ struct hand_guard {
 	const char *from;
 };
 
+#define HAND_NO_LANDLOCK (-1)
+
 enum hand_base {
 	HAND_BASE_HOST = 0,
 	HAND_BASE_MINIMAL, /* an /etc of ours */
@@ -30,8 +32,8 @@ enum hand_base {
 struct hand_options {
 	enum hand_caller caller;
 	enum hand_base base;
-	bool split_usr; /* /bin, /sbin, /lib are directories */
-	bool no_landlock;
+	bool split_usr;         /* /bin, /sbin, /lib are directories */
+	int abi;                /* of Landlock; 0: 7, HAND_NO_LANDLOCK: the kernel has none */
 	bool fallback;          /* no id mapping is possible */
 	const char *file_roots; /* names of roots that are files, ";" around each: ";/w/f;" */
 	const char *absent;     /* the same: optional and absent */

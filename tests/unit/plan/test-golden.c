@@ -127,7 +127,7 @@ static const struct golden cases[] = {
 	  { .base = HAND_BASE_MINIMAL, .added = "/etc/java" } },
 	{ "no-landlock",
 	  "sandbox: {roots: [{path: /w, mode: rw}]}\n" ALL,
-	  { .no_landlock = true } },
+	  { .abi = HAND_NO_LANDLOCK } },
 	{ "lent",
 	  "sandbox: {roots: [{path: /w, mode: rw}], devices: [/dev/kvm, /dev/dri/renderD128],\n"
 	  "  sockets: [/run/user/1234/x.sock, /w/y.sock]}\n" ALL,
