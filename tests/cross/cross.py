@@ -7,11 +7,13 @@
 Every command of the build's compile_commands.json for src/ is given to the cross compiler, with the
 system call table of that architecture. The headers of the three libraries are the build machine's:
 they are the same everywhere. What tests no more than the lowest floors and the filters is linked
-statically and run by qemu-user, where that is installed.
+statically and run by qemu-user, where that is installed. First, what -Dfilter_arch names is what a
+build compiles in.
 """
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -86,6 +88,26 @@ def command(entry, out, extra):
     return [*ret, "-o", str(obj)], obj
 
 
+def filter_files(commands):
+    """Which architecture's table each command that compiles one is given."""
+    return {name for e in json.loads(commands.read_text())
+            for name in re.findall(r"FILTER_DATA=[^ ]*?(filter-[a-z0-9_]+\.inc)", e["command"])}
+
+
+def check_option(tap, source, tmp):
+    """What names the machine where the build cannot know it."""
+    for arch, want in ("aarch64", {"filter-aarch64.inc"}), ("x86_64", {"filter-x86_64.inc"}), ("sparc", None):
+        folder = Path(tmp, f"option-{arch}")
+        r = subprocess.run(["meson", "setup", f"-Dfilter_arch={arch}", folder, source],
+                           capture_output=True, text=True)
+        if want is None:
+            tap.ok(r.returncode != 0 and f"\"{arch}\"" in r.stdout + r.stderr, f"-Dfilter_arch={arch} is refused",
+                   r.stdout + r.stderr)
+            continue
+        got = filter_files(folder / "compile_commands.json") if r.returncode == 0 else r.stdout + r.stderr
+        tap.ok(got == want, f"-Dfilter_arch={arch} compiles the table of {arch} in", str(got))
+
+
 def main():
     source, build = (Path(p).resolve() for p in sys.argv[1:])
     tap = Tap()
@@ -100,6 +122,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="agentbox-cross.") as tmp:
         out = Path(tmp, "obj")
         out.mkdir()
+        check_option(tap, source, tmp)
         extra = headers(Path(tmp, "include"))
         objects, errors = {}, []
 
