@@ -341,8 +341,25 @@ static void find_groups(struct doctor *d)
 	}
 }
 
+/* What a run of this caller has in its environment when nothing more is asked for. */
+static bool check_env(struct doctor *d, char *const *env)
+{
+	const struct cli_context *c = &d->prep.context;
+	const struct plan_request rq = { .profile = c->profile,
+					 .facts = &c->facts,
+					 .environ = env };
+	struct err err = { 0 };
+
+	if (plan_env_check(&rq, plan_env_build(d->arena, &rq), &err) == 0) {
+		check_add(d, "env", DOCTOR_OK);
+		return true;
+	}
+	check_message(d, "env", &err, NULL);
+	return false;
+}
+
 /* Whether the profile loads, declares somebody, and everything that it names is there. */
-static bool load_policy(struct doctor *d, const struct cli_source *source)
+static bool load_policy(struct doctor *d, const struct cli_source *source, char *const *env)
 {
 	struct cli_context *c = &d->prep.context;
 	struct err err = { 0 };
@@ -362,7 +379,7 @@ static bool load_policy(struct doctor *d, const struct cli_source *source)
 	check_add(d, "agents", DOCTOR_OK)->detail = c->agent->id;
 	if (cli_context_facts(c, false, &err) == 0) {
 		check_add(d, "roots", DOCTOR_OK);
-		return true;
+		return check_env(d, env);
 	}
 	/* Else it is the host that is not as it should be, and the sandbox says so. */
 	check_message(d, err.code == ERR_PROFILE ? "roots" : "host", &err,
@@ -390,7 +407,7 @@ int doctor_examine(struct arena *a, const struct cli_source *source, char *const
 	cause_facts_gather(&d->facts);
 	d->has_profile = source->profile != NULL || source->profile_fd != NULL;
 	if (d->has_profile) {
-		d->policy_ready = load_policy(d, source);
+		d->policy_ready = load_policy(d, source, env);
 		if (d->policy_ready) {
 			profile = c->profile;
 			agent = c->agent;

@@ -51,6 +51,19 @@ base_profile 'env: {set: {SOME_TOKEN: zz-secret-zz}}'
 expect_rc 0 "a profile with a secret" doctor -p "$P" --json
 unlike "$(cat "$T/out")" 'zz-secret' "no value is printed"
 like "$(cat "$T/out")" 'SOME_TOKEN' "the name is (control)"
+base_profile 'env: {pass: [NEEDED_KEY, OTHER_KEY], required: [NEEDED_KEY, OTHER_KEY]}'
+OTHER_KEY=zz-secret-zz expect_rc 125 "a variable that is required and not there" doctor -p "$P" --json
+json_is "$T/out" 'o["sandbox_ready"] is True and o["policy_ready"] is False' "is not the sandbox's fault"
+unlike "$(cat "$T/out")" 'zz-secret' "no value is printed"
+OTHER_KEY=x expect_rc 125 "a run is refused" ab -- true
+cp "$T/err" "$T/said"
+OTHER_KEY=x doctor -p "$P" --json >"$T/out"
+cause=$(json_get "$T/out" '[c["cause"] for c in o["checks"] if c["ok"] is False and c["name"] == "env"][0]')
+like "$cause" 'missing: NEEDED_KEY ' "it is named"
+is "$(cat "$T/said")" "agentbox: $cause" "in the same words"
+NEEDED_KEY=x OTHER_KEY=x expect_rc 0 "with both of them (control)" doctor -p "$P" --json
+json_is "$T/out" 'o["policy_ready"] is True and [c["ok"] for c in o["checks"] if c["name"] == "env"] == [True]' "the profile works"
+base_profile
 tree_of "$WS" >"$T/after"
 check "nothing in the workspace has changed" cmp "$T/before" "$T/after"
 
