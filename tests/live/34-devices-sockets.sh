@@ -84,13 +84,37 @@ done
 inside Y "below the two levels it is not found (what the schema says)" connect-unix "$WS/d/e/third.sock"
 expect_rc 1 "a root with a runtime's socket: it is none inside (R050)" ab -- test -S "$WS/docker.sock"
 for f in "$WS/fifo" "$T/bin/fifo"; do
-	timeout 5 cat "$f" >"$T/fifo.out" &
+	timeout "$EVER" cat "$f" >"$T/fifo.out" &
 	reader=$!
-	ab -- timeout 1 sh -c "echo leak >$f" >/dev/null 2>&1
-	kill "$reader" 2>/dev/null
-	wait "$reader" 2>/dev/null
+	words=(timeout "$EVER" sh -c "echo leak >$f")
+	expect_rc '1|2' "$f: it cannot be written" ab -- "${words[@]}"
+	like "$(cat "$T/err")" 'fifo: (Permission denied|Read-only file system)' "which sh says"
 	is "$(cat "$T/fifo.out")" "" "$f: nothing gets through"
+	check "outside the same words are written (control)" "${words[@]}"
+	wait "$reader"
+	is "$(cat "$T/fifo.out")" leak "and get through to the same reader (control)"
 done
+# What is not stopped, and said so: deeper ones, and those of a name that was not there at the start.
+mkfifo "$WS/d/e/fifo"
+timeout "$EVER" cat "$WS/d/e/fifo" >"$T/fifo.out" &
+reader=$!
+expect_rc 0 "nor is a FIFO there" ab -- timeout "$EVER" sh -c "echo leak >$WS/d/e/fifo"
+wait "$reader"
+is "$(cat "$T/fifo.out")" leak "its reader outside gets what the command says"
+ab_start -- timeout "$EVER" sh -c "touch up; until test -e go; do sleep 0.05; done
+	$PROBE connect-unix $WS/late.sock && echo late leak >late-fifo" >"$T/out" 2>"$T/err"
+wait_for test -e "$WS/up" || fail "the run began"
+serve "$WS/late.sock"
+mkfifo "$WS/late-fifo"
+timeout "$EVER" cat "$WS/late-fifo" >"$T/fifo.out" &
+reader=$!
+touch "$WS/go"
+wait "$sup"
+is "$?:$(cat "$T/out")" 0:ok "a socket that is made during the run is reached"
+wait "$reader"
+is "$(cat "$T/fifo.out")" "late leak" "and a FIFO"
+inside N "by the next run the socket is not" connect-unix "$WS/late.sock"
+expect_rc '1|2' "nor the FIFO" ab -- sh -c "echo leak >$WS/late-fifo"
 inside N "a masked one cannot be removed" unlink "$WS/docker.sock"
 inside N "nor its directory moved" rename "$WS/d" "$WS/d2"
 check "the host has it" test -S "$WS/docker.sock"
