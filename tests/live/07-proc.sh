@@ -30,6 +30,17 @@ inside Y "init can be seen" exists /proc/1/stat
 [ "${AGENTBOX_SANITIZED:-}" = 1 ] ||
 	unlike "$out" "$T|--state|$P" "the command line of init names no host path"
 
+# What is not hidden, and said so: where on the host a root is from.
+mkdir "$T/host-place"
+profile places <<-YAML
+	sandbox: {roots: [{path: "$T/host-place", at: /elsewhere, mode: rw}]}
+	permissions: {agents: {me: allow}}
+YAML
+expect_rc 0 "mountinfo can be read" ab -- cat /proc/self/mountinfo
+like "$(cat "$T/out")" '/host-place /elsewhere ' "it shows the host path of a root"
+unlike "$(cat "$T/out")" "/state|/ws " "of what is no root it shows none (control)"
+base_profile
+
 expect_rc 0 "SECRET is in no environ that can be read" ab -- sh -c '! cat /proc/[0-9]*/environ 2>/dev/null | grep -qa zz-secret'
 check "outside it is (control)" sh -c 'grep -qa zz-secret /proc/self/environ'
 

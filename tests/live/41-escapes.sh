@@ -236,6 +236,19 @@ if [ "$CALLER" = root ]; then
 	fi
 	cd "$WS" || exit 1
 	base_profile
+	# What is not stopped, and said so: a set-uid file that root has put into a writable root.
+	for how in 'os.write(fd, b"evil")' 'mmap.mmap(fd, 4)[:] = b"evil"'; do
+		printf good >raised
+		chmod 4755 raised
+		expect_rc 0 "E8: a set-uid file of a root, by $how" ab -- "$PYTHON" -I -c "import mmap, os
+fd = os.open('raised', os.O_RDWR); $how"
+		case $how in
+		*mmap*) want=4755 ;;
+		*) want=755 ;;
+		esac
+		is "$(cat raised):$(stat -c %u:%a raised)" "evil:0:$want" "E8: it is another text, and its mode $want"
+	done
+	rm raised
 fi
 
 # --- E9: a tracer that attaches while the sandbox is being built
