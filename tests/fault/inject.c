@@ -7,6 +7,8 @@
  *	the numbered calls of one window
  * inject --in WINDOW --nth K --errno E -- CMD...
  *	the K-th call of the window fails with E
+ * inject --in WINDOW --nth K --lie -- CMD...
+ *	the K-th call, a write, says that it wrote everything, and wrote nothing
  *
  * Windows: `supervisor` is the launched process from its execve to the first wait after the order
  * to start; `ahead` is the process that shares its memory and descriptors, from the first call to
@@ -91,7 +93,8 @@ struct tracee {
 	bool held;
 	enum role next; /* of its next new process */
 	bool in_main;   /* past the dynamic loader, or in a child that is not executed yet */
-	int inject;     /* result to set at the exit of this call */
+	bool skipped;   /* at the exit of this call its result is set */
+	long result;
 };
 
 struct tracer {
@@ -107,6 +110,7 @@ struct tracer {
 	bool closed;            /* the window is over */
 	unsigned long nth, count;
 	int err;
+	bool lie;
 	unsigned timeout;
 	pid_t main_pid;
 	int main_status;
@@ -303,12 +307,17 @@ static void on_entry(struct tracer *t, struct tracee *p, const struct __ptrace_s
 		t->closed = is_last(t, p, info);
 		return;
 	}
+	if (t->lie && info->entry.nr != SYS_write) {
+		fprintf(stderr, "inject: call %lu is no write\n", t->count);
+		exit(EXIT_TRACER);
+	}
 	log_call(t, p, info, t->count, " injected");
 	if (ptrace(PTRACE_POKEUSER, p->pid, offsetof(struct user_regs_struct, orig_rax), -1L) < 0) {
 		perror("inject: POKEUSER");
 		exit(EXIT_TRACER);
 	}
-	p->inject = t->err;
+	p->skipped = true;
+	p->result = t->lie ? (long)info->entry.args[2] : -t->err;
 }
 
 static void on_syscall(struct tracer *t, struct tracee *p)
@@ -319,11 +328,11 @@ static void on_syscall(struct tracer *t, struct tracee *p)
 		return;
 	if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
 		on_entry(t, p, &info);
-	} else if (info.op == PTRACE_SYSCALL_INFO_EXIT && p->inject != 0) {
+	} else if (info.op == PTRACE_SYSCALL_INFO_EXIT && p->skipped) {
 		if (ptrace(PTRACE_POKEUSER, p->pid, offsetof(struct user_regs_struct, rax),
-			   (long)-p->inject) < 0)
+			   p->result) < 0)
 			perror("inject: POKEUSER");
-		p->inject = 0;
+		p->skipped = false;
 	}
 }
 
@@ -500,6 +509,10 @@ static int options_parse(struct tracer *t, int argc, char **argv)
 			t->list = true;
 			continue;
 		}
+		if (strcmp(argv[i], "--lie") == 0) {
+			t->lie = true;
+			continue;
+		}
 		if (strcmp(argv[i], "--in") == 0)
 			t->window = window_from_name(next);
 		else if (strcmp(argv[i], "--nth") == 0)
@@ -514,8 +527,8 @@ static int options_parse(struct tracer *t, int argc, char **argv)
 			return 0;
 		i++;
 	}
-	if (i + 1 >= argc || t->log == NULL || (t->nth != 0) != (t->err != 0) ||
-	    (!t->trace && t->window == ROLE_UNKNOWN))
+	if (i + 1 >= argc || t->log == NULL || (t->nth != 0) != (t->err != 0 || t->lie) ||
+	    (t->lie && t->err != 0) || (!t->trace && t->window == ROLE_UNKNOWN))
 		return 0;
 	return i + 1;
 }
@@ -533,7 +546,7 @@ int main(int argc, char **argv)
 	cmd = options_parse(t, argc, argv);
 	if (cmd == 0) {
 		fputs("usage: inject --trace | --in WINDOW --list | --in WINDOW --nth K "
-		      "--errno E [--log FILE] [--timeout S] -- CMD...\n",
+		      "{--errno E | --lie} [--log FILE] [--timeout S] -- CMD...\n",
 		      stderr);
 		return EXIT_TRACER;
 	}
