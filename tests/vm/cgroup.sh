@@ -4,6 +4,23 @@
 # Limits by a cgroup v2 of the run's own: as root, and as an ordinary user to whom one was
 # delegated; never out of a limited one; and what is said where there is none. P101.
 
+limits_of() { # BOX: one line
+	cat "$1/memory.max" "$1/memory.swap.max" "$1/memory.oom.group" "$1/cpu.max" 2>&1 | tr '\n' ' '
+}
+# As run_in, where the file system of cgroups is read-only.
+run_read_only() { # CGROUP UID ARGS...
+	where=$1 uid=$2
+	shift 2
+	rc=0
+	sh -c '
+		echo $$ >"/sys/fs/cgroup/$1/cgroup.procs" || exit 99
+		uid=$2
+		shift 2
+		[ "$uid" = 0 ] || export HOME=/home/u
+		exec unshare -m sh -c "mount --bind /sys/fs/cgroup /sys/fs/cgroup && mount -o remount,bind,ro /sys/fs/cgroup || exit 99
+			exec /usr/bin/setpriv --reuid $uid --regid $uid --clear-groups /usr/bin/agentbox run -p /profiles/p.yaml --status-fd 9 \"\$@\"" - "$@"
+	' - "$where" "$uid" "$@" 9>/tmp/j >/tmp/out 2>/tmp/err || rc=$?
+}
 # --- the root cgroup passes nothing on, and is not ours to change
 mkdir $cg/none
 profile 'memory: 64M, enforce: kernel'
@@ -40,6 +57,7 @@ for who in root user; do
 	for kind in private shared memfd dropped; do
 		run_in d $uid -- probe hog $kind $((256 * M)) 1
 		by_memory "$who: a hog of $kind memory"
+		echo "# overshoot $(($(number memory_peak_bytes) - 64 * M)) bytes, ended $(number at_ms) ms after the start, gone $(($(number wall_ms) - $(number at_ms))) ms later"
 	done
 	run_in d $uid -- probe hog private $((4 * M)) 40
 	by_memory "$who: forty processes"
@@ -68,36 +86,74 @@ for who in root user; do
 	by_memory "$who: a limit of the outer cgroup"
 	at_most "$(number memory_peak_bytes)" $((52 * M)) "$who: was not escaped"
 	echo max >$cg/d/memory.max
+	for most in 30 max; do
+		echo $most >$cg/d/pids.max
+		rm -f /ws/n
+		run_in d $uid -- sh -c 'n=1; while [ $n -lt 60 ]; do sleep 60 & n=$((n + 1)); echo $n >/ws/n; done'
+		if [ $most = max ]; then
+			is "$(cat /ws/n)" 60 "$who: without one there are sixty processes (control)"
+		else
+			at_most "$(cat /ws/n)" $most "$who: an outer limit of processes was not escaped"
+		fi
+	done
+	profile 'cpus: 0.8, timeout: 4s, grace: 10ms'
+	echo '20000 100000' >$cg/d/cpu.max
+	run_in d $uid -- sh -c 'while :; do :; done'
+	is "$rc" 124 "$who: a spinner in an outer limit of processors"
+	at_most "$(number cpu_ms)" $(($(number wall_ms) * 22 / 100 + 100)) "$who: was not escaped"
+	echo max >$cg/d/cpu.max
 
 	# Where it lies, and that the death of the supervisor leaves no process in it.
-	profile 'memory: 64M, enforce: kernel'
+	profile 'memory: 64M, cpus: 0.5, enforce: kernel'
 	run_in d $uid -- sleep 77 &
 	shell=$!
 	box=$(box_of d)
-	is "$(cat "$box/memory.max" "$box/memory.swap.max" "$box/memory.oom.group" 2>&1 | tr '\n' ' ')" "$((64 * M)) 0 1 " "$who: the limits are set"
+	is "$(limits_of "$box")" "$((64 * M)) 0 1 50000 100000 " "$who: the limits are set"
 	kill -9 "$(cat "$box.sup/cgroup.procs")"
 	wait $shell
 	sleep 0.3
 	is "$(cat "$box/in/cgroup.procs")" "" "$who: SIGKILL of the supervisor ends all in it"
 	find $cg/d -mindepth 1 -depth -type d -exec rmdir {} \;
 	is "$(boxes d)" 0 "$who: and leaves empty directories alone"
-	echo '-memory' >$cg/d/cgroup.subtree_control
+	echo '-memory -pids -cpu' >$cg/d/cgroup.subtree_control
 
 	# Two at a time below one, each with its own.
 	echo '+memory +pids +cpu' >$cg/d/cgroup.subtree_control
 	delegate d/a $uid
 	delegate d/b $uid
-	J=/tmp/other run_in d/a $uid -- sleep 3 &
+	profile 'memory: 256M, enforce: kernel'
+	rm -f /ws/up /ws/go
+	# It takes more than the other one may have, once that one has ended.
+	(J=/tmp/other run_in d/a $uid -- sh -c 'touch /ws/up
+		while [ ! -e /ws/go ]; do sleep 0.1; done
+		exec dd if=/dev/zero of=/dev/null bs=128M count=1'; exit $rc) &
 	one=$!
+	wait_for test -e /ws/up
+	profile 'memory: 64M, enforce: kernel'
 	run_in d/b $uid -- probe hog private $((256 * M)) 1
 	by_memory "$who: one of two"
+	is "$(has_box d/a && echo yes)" yes "$who: the other was there all the time"
+	touch /ws/go
 	rc=0
 	wait $one || rc=$?
-	is "$rc" 0 "$who: the other goes on"
+	is "$rc" 0 "$who: the other goes on, with its own limit"
+	is "$([ "$(J=/tmp/other number memory_peak_bytes)" -gt $((128 * M)) ] && echo more)" more "$who: above that of the first"
 	rmdir $cg/d/a $cg/d/b
 
-	# Not alone there: no process of the caller is moved.
 	echo '-memory -pids -cpu' >$cg/d/cgroup.subtree_control
+
+	# A view of cgroups that cannot be written.
+	rm -f /ws/*
+	run_read_only d $uid -- touch /ws/ran
+	is "$rc:$(ls /ws)" 125: "$who: cgroups that are read-only: 125"
+	has /tmp/err "not delegated" "$who: with the reason"
+	profile 'memory: 64M'
+	run_read_only d $uid -- true
+	is "$rc" 0 "$who: enforce: any goes on"
+	has /tmp/j '"memory":"rlimit+monitor"' "$who: with the monitor"
+	profile 'memory: 64M, enforce: kernel'
+
+	# Not alone there: no process of the caller is moved.
 	sh -c "echo \$\$ >$cg/d/cgroup.procs; exec sleep 100" &
 	other=$!
 	sleep 0.3
@@ -121,3 +177,17 @@ has /tmp/j '"limit":"memory","limit_detail":{"mechanism":"rlimit+monitor"' "and 
 profile 'cpus: 0.5'
 run_in e 1000 -- true
 is "$rc" 125 "cpus without a cgroup: 125"
+
+# --- processes: for kernel uid 0 alone, where the file system cannot map ids
+delegate f 0
+mkdir /ram
+mount -t ramfs ram /ram
+profile 'processes: 20, enforce: kernel'
+sed -i 's|path: /ws|path: /ram|' /profiles/p.yaml
+run_in f 0 -- sleep 77 &
+shell=$!
+box=$(box_of f)
+is "$(cat "$box/pids.max")" 21 "root: the limit of processes is set, and init is one more"
+kill "$(cat "$box.sup/cgroup.procs")"
+wait $shell
+is "$(boxes f)" 0 "root: nothing is left"

@@ -60,7 +60,7 @@ run_in() { # CGROUP UID ARGS...: status in $rc, the result in /tmp/j
 	' - "$where" "$uid" "$@" 9>"${J:-/tmp/j}" >/tmp/out 2>/tmp/err || rc=$?
 }
 number() { # KEY: of the result
-	sed -n "s/.*\"$1\":\\([0-9]*\\).*/\\1/p" /tmp/j
+	sed -n "s/.*\"$1\":\\([0-9]*\\).*/\\1/p" "${J:-/tmp/j}"
 }
 cg=/sys/fs/cgroup
 M=1048576
