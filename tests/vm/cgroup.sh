@@ -11,15 +11,13 @@ limits_of() { # BOX: one line
 run_read_only() { # CGROUP UID ARGS...
 	where=$1 uid=$2
 	shift 2
-	rc=0
-	sh -c '
-		echo $$ >"/sys/fs/cgroup/$1/cgroup.procs" || exit 99
-		uid=$2
-		shift 2
+	in_cgroup "$where" 0 unshare -m sh -c '
+		mount --bind /sys/fs/cgroup /sys/fs/cgroup && mount -o remount,bind,ro /sys/fs/cgroup || exit 99
+		uid=$1
+		shift
 		[ "$uid" = 0 ] || export HOME=/home/u
-		exec unshare -m sh -c "mount --bind /sys/fs/cgroup /sys/fs/cgroup && mount -o remount,bind,ro /sys/fs/cgroup || exit 99
-			exec /usr/bin/setpriv --reuid $uid --regid $uid --clear-groups /usr/bin/agentbox run -p /profiles/p.yaml --status-fd 9 \"\$@\"" - "$@"
-	' - "$where" "$uid" "$@" 9>/tmp/j >/tmp/out 2>/tmp/err || rc=$?
+		exec /usr/bin/setpriv --reuid "$uid" --regid "$uid" --clear-groups /usr/bin/agentbox run -p /profiles/p.yaml --status-fd 9 "$@"
+	' - "$uid" "$@"
 }
 # --- the root cgroup passes nothing on, and is not ours to change
 mkdir $cg/none
@@ -165,7 +163,25 @@ for who in root user; do
 	rmdir $cg/d
 done
 
+# --- delegated with a part of the controllers: what there is, is used, and doctor knows which
+for some in '+memory +pids +cpu' '+memory' '+cpu' ''; do
+	echo '-memory -pids -cpu' >$cg/cgroup.subtree_control
+	[ -z "$some" ] || echo "$some" >$cg/cgroup.subtree_control
+	delegate g 1000
+	profile 'timeout: 60s'
+	in_cgroup g 1000 /usr/bin/agentbox doctor -p /profiles/p.yaml --json
+	cp /tmp/out /tmp/d
+	like_doctor "controllers '$some'" run_in g 1000
+	for one in memory cpu; do
+		case $some in *$one*) want=1 ;; *) want=0 ;; esac
+		is "$(grep -c "\"${one}s*\":{\"any\":\"cgroup\",\"kernel\":\"cgroup\"" /tmp/d)" $want "controllers '$some': $one by the cgroup: $want"
+	done
+	rmdir $cg/g
+done
+echo '+memory +pids +cpu' >$cg/cgroup.subtree_control
+
 # --- nothing was delegated
+profile 'memory: 64M, enforce: kernel'
 mkdir $cg/e
 run_in e 1000 -- true
 is "$rc" 125 "an ordinary user without delegation: 125"

@@ -29,6 +29,13 @@ for option in nsdelegate ''; do
 		rmdir $cg/d
 	done
 done
+# The first process is born in its cgroup, and does not come to it later.
+delegate d 1000
+profile 'memory: 64M, enforce: kernel'
+timeout 100 strace -f -e trace=clone3 -o /tmp/calls sh -c 'echo $$ >/sys/fs/cgroup/d/cgroup.procs
+	HOME=/home/u exec setpriv --reuid 1000 --regid 1000 --clear-groups /usr/bin/agentbox run -p /profiles/p.yaml -- true' </dev/null >/tmp/out 2>/tmp/err
+is "$?:$(grep -c 'CLONE_INTO_CGROUP.*cgroup=' /tmp/calls)" 0:1 "clone3 puts the sandbox into its cgroup"
+rmdir $cg/d
 # In a cgroup of its own, with no level between, the same caller has them all (control).
 delegate d 1000
 echo '+memory' >$cg/d/cgroup.subtree_control

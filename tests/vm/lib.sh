@@ -46,7 +46,7 @@ profile() { # LIMITS
 	cp /tmp/p.yaml /profiles/p.yaml
 }
 # In a cgroup, as a user, alone: what is started there replaces the shell.
-run_in() { # CGROUP UID ARGS...: status in $rc, the result in /tmp/j
+in_cgroup() { # CGROUP UID CMD...: status in $rc, the result of a run in /tmp/j
 	where=$1 uid=$2
 	shift 2
 	rc=0
@@ -56,8 +56,13 @@ run_in() { # CGROUP UID ARGS...: status in $rc, the result in /tmp/j
 		uid=$2
 		shift 2
 		[ "$uid" = 0 ] || export HOME=/home/u
-		exec /usr/bin/setpriv --reuid "$uid" --regid "$uid" --clear-groups /usr/bin/agentbox run -p /profiles/p.yaml --status-fd 9 "$@"
+		exec /usr/bin/setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"
 	' - "$where" "$uid" "$@" 9>"${J:-/tmp/j}" >/tmp/out 2>/tmp/err || rc=$?
+}
+run_in() { # CGROUP UID ARGS...
+	where=$1 uid=$2
+	shift 2
+	in_cgroup "$where" "$uid" /usr/bin/agentbox run -p /profiles/p.yaml --status-fd 9 "$@"
 }
 number() { # KEY: of the result
 	sed -n "s/.*\"$1\":\\([0-9]*\\).*/\\1/p" "${J:-/tmp/j}"
@@ -76,6 +81,23 @@ by_memory() { # DESCRIPTION
 	is "$rc" 124 "$1: 124"
 	has /tmp/j '"status":"limit"' "$1: by a limit"
 	has /tmp/j '"limit":"memory","limit_detail":{"mechanism":"cgroup"' "$1: memory, by the cgroup"
+}
+# Whether the limits that the host has more than one way for are held as doctor says, in /tmp/d.
+like_doctor() { # DESCRIPTION RUN...: which is run_in or the like, up to the --
+	about=$1
+	shift
+	for key in 'cpus: 0.5' 'memory: 64M' 'processes: 50' 'disk: 1G'; do
+		name=${key%:*}
+		for enforce in any kernel; do
+			profile "$key, enforce: $enforce"
+			"$@" -- true
+			kernel=$(sed -n "s/.*\"$name\":{\"any\":[^,]*,\"kernel\":\([^,]*\),.*/\1/p" /tmp/d)
+			any=$(sed -n "s/.*\"$name\":{\"any\":\([^,]*\),.*/\1/p" /tmp/d)
+			[ $enforce = any ] && want=$any || want=$kernel
+			got=$(sed -n "s/.*\"limits\":{[^}]*\"$name\":\([^,}]*\).*/\1/p" /tmp/j)
+			is "$rc:${got:-null}" "$([ "$want" = null ] && echo 125 || echo 0):$want" "$about: $name, enforce: $enforce: as doctor says"
+		done
+	done
 }
 wait_for() { # CMD...: until it succeeds
 	i=0

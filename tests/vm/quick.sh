@@ -28,15 +28,16 @@ run_in d 1000 -- sh -c 'while :; do :; done'
 is "$rc" 124 "a spinner until its time"
 has /tmp/j '"limits_felt":["cpus"]' "felt the limit of processors"
 is "$([ "$(number throttled_ms)" -gt 0 ] && echo yes)" yes "and for how long it waited"
-# Without it all of the time; how near to a fifth it comes is for a machine that does nothing else.
-at_most "$(number cpu_ms)" $(($(number wall_ms) / 2)) "far less than one"
+# A tenth more: the kernel hands the quota out in slices. And where the guest's own processor was not
+# run for a while, that counts once; what is too much is taken from the periods that follow.
+at_most "$(number cpu_ms)" $(($(number wall_ms) * 22 / 100 + 300)) "a fifth of a processor"
 
 # Only cgroup.kill ends what init does not know of.
-profile 'memory: 64M, enforce: kernel'
+profile 'memory: 64M, cpus: 0.5, enforce: kernel'
 run_in d 1000 -- sh -c 'trap "" TERM; touch /ws/up; while :; do sleep 1; done' &
 shell=$!
 box=$(box_of d)
-is "$(cat "$box/memory.max" "$box/memory.swap.max" "$box/memory.oom.group" 2>&1 | tr '\n' ' ')" "$((64 * M)) 0 1 " "the limits are set"
+is "$(cat "$box/memory.max" "$box/memory.swap.max" "$box/memory.oom.group" "$box/cpu.max" 2>&1 | tr '\n' ' ')" "$((64 * M)) 0 1 50000 100000 " "the limits are set"
 wait_for test -e /ws/up
 sleep 600 &
 guest=$!
@@ -89,4 +90,29 @@ run_in d 0 -- sh -c 'n=1; while sleep 60 & do n=$((n + 1)); echo $n >/ram/n; don
 has /tmp/j '"processes":"cgroup"' "processes of root: the mechanism"
 has /tmp/j '"limits_felt":["processes"]' "processes of root: felt"
 is "$(cat /ram/n)" 20 "processes of root: not one more"
-is "$(number processes_peak)" 20 "processes of root: the peak is in the result"
+# Linux 6.11 has the peak.
+[ -e $cg/d/pids.peak ] && peak=20 || peak=
+is "$(number processes_peak)" "$peak" "processes of root: the peak is in the result"
+
+# A fork bomb ends with its time. A shell that cannot fork ends; then this one starts anew.
+profile 'processes: 20, enforce: kernel, timeout: 2s, grace: 100ms'
+sed -i 's|path: /ws|path: /ram|' /profiles/p.yaml
+cat >/ram/bomb <<'BOMB'
+trap 'exec sh /ram/bomb' EXIT
+touch /ram/up
+f() { f | f & }
+f
+while :; do f; done
+BOMB
+run_in d 0 -- sh /ram/bomb &
+shell=$!
+box=$(box_of d)
+is "$(cat "$box/pids.max")" 21 "the limit is set, and init is one more"
+wait_for test -e /ram/up
+is "$(true && echo yes)" yes "a program starts beside a fork bomb"
+wait $shell
+has /tmp/j '"limit":"timeout"' "a fork bomb ends with its time"
+has /tmp/j '"processes":"cgroup"' "a fork bomb: the mechanism"
+has /tmp/j '"limits_felt":["processes"]' "a fork bomb felt its limit"
+is "$(number processes_peak)" "$peak" "a fork bomb: not one more"
+is "$(boxes d)" 0 "and nothing of it is left"

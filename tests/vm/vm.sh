@@ -8,6 +8,8 @@
 # profile to the small system. What GUEST prints on the serial line is TAP.
 #
 # Needs AGENTBOX and PROBE. AGENTBOX_VM_KERNEL names another kernel; see kernel.sh for the rest.
+# AGENTBOX_VM_SECONDS ends it; AGENTBOX_VM_WORK is how many seconds of processor time it may take, which,
+# unlike what the clock says, hardly depends on what else the machine does.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 disk=
@@ -192,15 +194,21 @@ boot() {
 	grep -q '^# up' "$root/out" && ! grep -q 'Kernel panic' "$root/out"
 }
 for try in 1 2 3; do
+	times >"$root/before"
 	! boot "$@" || break
 	echo "# start $try failed: $(grep -am 1 -e Oops -e 'Kernel panic' "$root/out" | tr -d '\r')"
 done
+times >"$root/after"
+work=$(awk -F'[ms ]+' 'FNR == 2 { t = $1 * 60 + $2 + $3 * 60 + $4 - t } END { print int(t) }' "$root/before" "$root/after")
 # The console of the guest is ours; what is no TAP is shown as a comment.
-tr -d '\r' <"$root/out" | awk '
+tr -d '\r' <"$root/out" | awk -v work="$work" -v most="${AGENTBOX_VM_WORK:-}" '
 	/^(not )?ok - / { n++; sub(/ok - /, "ok " n " - "); if (/^not/) bad++; print; next }
 	/^# done$/ { done = 1; next }
 	{ if (!/^#/) sub(/^/, "# "); print }
 	END {
 		if (!done) { print "not ok " ++n " - the guest came to its end"; bad++ }
+		print "# " work " seconds of processor time"
+		if (most != "" && work > most) bad++
+		if (most != "") print (work > most ? "not ok " : "ok ") ++n " - it took at most " most " of them"
 		print "1.." n; exit bad > 0
 	}'
