@@ -350,8 +350,11 @@ static int facts_failed(struct err *err)
 /* As if the base had it: read-only, at a place of its own. */
 static int show_self(struct cli_context *c, struct err *err)
 {
-	struct facts_object self = c->facts.self;
+	struct facts_object self;
 
+	if (facts_self(c->arena, &c->facts, err) != 0)
+		return -1;
+	self = c->facts.self;
 	self.fd = fcntl(self.fd, F_DUPFD_CLOEXEC, 3);
 	if (self.fd < 0)
 		return err_set(err, ERR_HOST, errno, "the running binary");

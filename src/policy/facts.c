@@ -20,6 +20,7 @@
 #include "policy/facts-answers.h"
 #include "policy/facts-base.h"
 #include "policy/facts-roots.h"
+#include "policy/passwd.h"
 #include "sys/landlock.h"
 
 /* Devices are judged by what they are, not by their names: a container may hold a plain file or
@@ -119,26 +120,23 @@ int facts_object_open(struct arena *a, int dirfd, const char *path, bool follow,
 	return r;
 }
 
-/* passwd first and by hand: loading the NSS modules costs more than the whole rest. A passwd
- * that cannot be read is not one without the entry: home is refused as a root. */
+#define PASSWD_MAX ((size_t)64 << 20)
+
+/* passwd first: loading the NSS modules costs more than the whole rest. A passwd that cannot be
+ * read is not one without the entry: home is refused as a root. */
 static int home_of(struct arena *a, const char *name, uid_t uid, const char **ret, struct err *err)
 {
-	FILE *f = fopen("/etc/passwd", "re");
-	const struct passwd *pw = NULL;
+	FD_AUTO fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	const struct passwd *pw;
 	const char *home = NULL;
-	bool failed = f == NULL && errno != ENOENT;
+	char *text = NULL;
+	size_t len;
+	int r = fd >= 0 ? io_read_file(fd, PASSWD_MAX, a, &text, &len) : -errno;
 
-	while (f != NULL && (pw = fgetpwent(f)) != NULL &&
-	       (name == NULL ? pw->pw_uid != uid : strcmp(pw->pw_name, name) != 0))
-		;
-	if (pw != NULL)
-		home = arena_strdup(a, pw->pw_dir);
-	if (f != NULL) {
-		failed = ferror(f) != 0;
-		(void)fclose(f);
-	}
-	if (failed)
-		return err_set(err, ERR_HOST, 0, "/etc/passwd cannot be read");
+	if (r < 0 && (fd >= 0 || r != -ENOENT))
+		return err_set(err, ERR_HOST, -r, "/etc/passwd cannot be read");
+	if (text != NULL)
+		home = passwd_home(a, text, name, uid);
 	if (home == NULL) {
 		pw = name == NULL ? getpwuid(uid) : getpwnam(name);
 		if (pw != NULL)
@@ -282,10 +280,16 @@ static bool lends_devices(const struct facts_input *in)
 	return in->profile->sandbox.devices.n > 0;
 }
 
+int facts_self(struct arena *a, struct facts *f, struct err *err)
+{
+	int r = f->self.fd >= 0 ? 0
+				: facts_object_open(a, AT_FDCWD, "/proc/self/exe", true, &f->self);
+
+	return r < 0 ? err_set(err, ERR_HOST, -r, "the running binary") : 0;
+}
+
 int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret, struct err *err)
 {
-	int r;
-
 	for (size_t i = 0; i < FACTS_DEVICES; i++)
 		ret->devices[i].object.fd = -1;
 	ret->self.fd = -1;
@@ -293,9 +297,6 @@ int facts_gather(struct arena *a, const struct facts_input *in, struct facts *re
 	ret->answers->arena = a;
 	if (facts_base_gather(a, in, ret, err) != 0 || gather_landlock(ret, err) != 0)
 		return -1;
-	r = facts_object_open(a, AT_FDCWD, "/proc/self/exe", true, &ret->self);
-	if (r < 0)
-		return err_set(err, ERR_HOST, -r, "the running binary");
 	/* A device that is lent and there anyway is not lent twice. */
 	if (lends_devices(in) && gather_devices(ret, err) != 0)
 		return -1;
@@ -306,7 +307,8 @@ int facts_gather(struct arena *a, const struct facts_input *in, struct facts *re
 
 int facts_furnish(struct arena *a, const struct facts_input *in, struct facts *f, struct err *err)
 {
-	if ((!lends_devices(in) && gather_devices(f, err) != 0) || gather_proc(a, f, err) != 0)
+	if (facts_self(a, f, err) != 0 || (!lends_devices(in) && gather_devices(f, err) != 0) ||
+	    gather_proc(a, f, err) != 0)
 		return -1;
 	/* Whose files the command could read depends on the roots. */
 	return facts_etc_gather(a, in, f, err);

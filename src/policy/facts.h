@@ -110,7 +110,7 @@ struct facts {
 	ARRAY_OF(const char *) proc_ro; /* below /proc: what becomes read-only */
 	ARRAY_OF(struct facts_secret) etc_masked; /* below /etc */
 	int landlock_abi;              /* 0: the kernel has none, or it is not switched on */
-	struct facts_object self;      /* the running binary */
+	struct facts_object self;      /* the running binary, once facts_self() was asked */
 	const char *resolv_conf;       /* the host's text, for network: host; or NULL */
 	const char *hosts;             /* the same */
 	struct facts_object *proc;     /* the caller's own /proc, or NULL */
@@ -139,9 +139,13 @@ MUST_CHECK int facts_home(struct arena *a, const char *user, const char **ret, s
 MUST_CHECK int facts_gather(struct arena *a, const struct facts_input *in, struct facts *ret,
 			    struct err *err);
 
-/* facts_furnish() - devices, proc_ro, etc and etc_masked: once, after facts_gather(). No decision
- * depends on them, only the plan and what explains it, so that a run gathers them after it has
- * decided. */
+/* facts_self() - the running binary; after facts_gather(), and no more than once is it looked for.
+ */
+MUST_CHECK int facts_self(struct arena *a, struct facts *f, struct err *err);
+
+/* facts_furnish() - the running binary, devices, proc_ro, etc and etc_masked: once, after
+ * facts_gather(). No decision depends on them, only the plan and what explains it, so that a run
+ * gathers them after it has decided. */
 MUST_CHECK int facts_furnish(struct arena *a, const struct facts_input *in, struct facts *f,
 			     struct err *err);
 
