@@ -30,7 +30,7 @@ inside Y "init can be seen" exists /proc/1/stat
 [ "${AGENTBOX_SANITIZED:-}" = 1 ] ||
 	unlike "$out" "$T|--state|$P" "the command line of init names no host path"
 
-# What is not hidden, and said so: where on the host a root is from.
+# Not stopped: /proc/self/mountinfo shows the host paths of the roots
 mkdir "$T/host-place"
 profile places <<-YAML
 	sandbox: {roots: [{path: "$T/host-place", at: /elsewhere, mode: rw}]}

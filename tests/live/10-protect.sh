@@ -153,6 +153,7 @@ json_is "$T/out" '[(v["code"], v["path"].rsplit("/", 1)[1], v["protect"]) for v 
 	"names that came are in the result"
 json_is "$T/out" 'o["rc"] == 0 and o["status"] == "exited"' "the run is none the worse for it"
 like "$(cat "$T/err")" '\.claude appeared during the run' "one line says so"
+# Not stopped: protect is a list of traps, not a boundary
 check "they are still there" test -s "$WS/.env.new" -a -d "$WS/.claude"
 like "$(tail -n 1 "$STATE/audit.jsonl")" '"violations":\[\{"code":"appeared"' "and in the audit log"
 ab -q -- sh -c 'echo y >>.env.new || true; echo x >.netrc.x' >"$T/out" 2>"$T/err"

@@ -62,6 +62,7 @@ probe_yn Y "outside: the same address, where there is a way to it (control)" \
 expect_out 1 "/proc/net shows lo alone" ab -- sh -c 'tail -n +3 /proc/net/dev | grep -vc "^ *[a-z0-9]*:.* 0$" >/dev/null; tail -n +3 /proc/net/dev | wc -l'
 
 base_profile "network: host"
+# Not stopped: whatever network: host reaches
 inside Y "network: host reaches the listener" connect-tcp 127.0.0.1 "$port"
 is "$(ab -- readlink /proc/self/ns/net)" "$(readlink /proc/self/ns/net)" "it is the host's network"
 is "$([ "$(ab -- readlink /proc/self/ns/pid)" != "$(readlink /proc/self/ns/pid)" ] && echo differs)" differs "and the other namespaces are not"

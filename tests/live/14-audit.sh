@@ -150,6 +150,11 @@ for h in "$seq_:$sha" "$head"; do
 	rc=$?
 	is "$rc" 1 "a log cut short, against the head kept elsewhere"
 done
+# Not stopped: an audit log that was rewritten as a whole
+"$AGENTBOX" run --state "$T/forged" -p "$P" -- true 2>/dev/null
+cp "$T"/forged/*.jsonl "$f"
+expect_rc 0 "another log in its place" "$AGENTBOX" audit verify "$f"
+expect_rc 1 "but for a head kept elsewhere" "$AGENTBOX" audit verify "$f" --head "$head"
 
 # --- a crowd
 rm -rf "$STATE"

@@ -28,6 +28,8 @@ same() { # DESCRIPTION SHELL TEXT: the same output inside as outside
 
 # --- the host's: what programs look up is what they find outside
 with_base host
+# Not stopped: the host's system files
+same "what there is in /usr" 'cd /usr && find . -maxdepth 2 | sort | sha256sum'
 same "ld.so.cache" 'PATH=$PATH:/sbin:/usr/sbin; ldconfig -p | wc -l'
 same "the time zone" 'date +%Z'
 same "alternatives" 'for f in /etc/alternatives/*; do test -e "$f" && echo "$f"; done | wc -l; readlink -f /etc/alternatives/awk'

@@ -93,6 +93,7 @@ list "\"$PYTHON\""
 expect_out 13 "an interpreter that is listed starts no other program" ab -- "$PYTHON" -I -c 'import os
 try: os.execv("/usr/bin/id", ["id"])
 except OSError as e: print(e.errno)'
+# Not stopped: commands does not limit code
 expect_out code "but it runs any code: the list is of files" ab -- "$PYTHON" -I -c 'print("code")'
 cp "$PROBE" "$WS/lib.so"
 expect_out 1 "and no machine code from what is writable: mmap is refused there" ab -- "$PYTHON" -I -c \

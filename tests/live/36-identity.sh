@@ -72,6 +72,7 @@ if [ "$CALLER" = root ]; then
 		setpriv --reuid "$LIVE_UID" --regid "$LIVE_UID" "$1" "$AGENTBOX" run --state "$T/member/state" \
 			-p "$P" -- sh -c "cd $T/shared && $2"
 	}
+	# Not stopped: groups that an ordinary caller cannot drop
 	expect_rc 0 "a member writes in the directory of its group" member "--groups=$gid" 'echo x >f'
 	is "$(stat -c %u:%g "$T/shared/f")" "$LIVE_UID:$gid" "what it makes there has that group"
 	expect_out 65534 "whose number is nobody's inside" member "--groups=$gid" 'stat -c %g f'

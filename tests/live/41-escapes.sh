@@ -236,7 +236,7 @@ if [ "$CALLER" = root ]; then
 	fi
 	cd "$WS" || exit 1
 	base_profile
-	# What is not stopped, and said so: a set-uid file that root has put into a writable root.
+	# Not stopped: a set-uid file of root that already lies in a root
 	for how in 'os.write(fd, b"evil")' 'mmap.mmap(fd, 4)[:] = b"evil"'; do
 		printf good >raised
 		chmod 4755 raised
@@ -610,5 +610,33 @@ PY
 else
 	skip "a second run after a first that planted" "no /usr/bin/python3"
 fi
+
+# --- what a sandbox of this kind cannot stop, each beside what it does
+base_profile
+# Not stopped: what programs on the host do later with files
+if command -v make >/dev/null; then
+	expect_rc 2 "a rule that a run writes for make shows it nothing of the host" ab -- sh -c \
+		"printf 'all:\\n\\t@cat $HOST/secret\\n' >Makefile; make -s"
+	expect_out secret "make of the host does what it says" make -s
+	rm Makefile
+else
+	skip "what make does later" "make is not installed"
+fi
+# Not stopped: filling a disk through a writable root
+base_profile "scratch: {size: 1M}"
+expect_rc 1 "the scratch is full at its size" ab -- "$PYTHON" -I -c "open('/tmp/f', 'wb').write(b'x' * (4 << 20))"
+like "$(cat "$T/err")" 'No space left' "which the kernel says"
+expect_rc 0 "a root is not" ab -- "$PYTHON" -I -c "open('f', 'wb').write(b'x' * (4 << 20))"
+is "$(stat -c %s f)" $((4 << 20)) "and all of it is on the disk"
+rm f
+# Not stopped: a profile that an attacker wrote
+base_profile
+inside N "a directory that the profile does not name" read "$HOST/secret"
+profile attacker <<-YAML
+	sandbox: {roots: [{path: "$HOST", mode: rw}, {path: "$T/bin", mode: ro}]}
+	permissions: {agents: {me: allow}}
+YAML
+inside Y "one that it names" read "$HOST/secret"
+base_profile
 no_sandbox_left "nothing is left"
 done_testing

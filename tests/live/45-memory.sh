@@ -175,6 +175,14 @@ base_profile
 run_json -- sleep 0.1
 json_is "$T/j" '(o["usage"]["processes_peak"], o["usage"]["memory_peak_bytes"]) == (None, None)' "and null where nothing is (control)"
 
+# Not stopped: using up the memory and the processors
+base_profile "limits: {memory: 64M}"
+eats='print(len(b"x" * (100 << 20)) >> 20)'
+run_json -- "$PYTHON" -I -c "$eats"
+json_is "$T/j" 'o["rc"] != 0' "100M are not had with a limit of 64M (control)"
+base_profile
+expect_out 100 "without a limit they are" ab -- "$PYTHON" -I -c "$eats"
+
 # --- without such a limit there is no monitor
 if [ "$CALLER" = nested ]; then
 	note "the others trace"

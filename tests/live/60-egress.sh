@@ -61,6 +61,7 @@ check_not "and nobody was asked" asked git.example.test
 egress_profile '["web.example.test"]' 'deny: ["93.184.216.0/24"]'
 unlike "$(curl_in http://web.example.test/in 2>&1)" 'path=/in' "a denied network, by a name that leads there"
 egress_profile '["web.example.test"]' 'deny: ["93.184.217.0/24"]'
+# Not stopped: sending what can be read inside to a host that is allowed
 like "$(curl_in http://web.example.test/in 2>&1)" 'path=/in' "another network (control)"
 egress_profile '["web.example.test", "evil.test", "git.example.test"]'
 sed -i "s|me: allow|me: {rules: [{operations: [execute], commands: ['*'], mode: allow}, {operations: [read], paths: [/ca.pem], mode: allow}, {operations: [connect], hosts: ['git.example.test'], mode: interrupt}, {operations: [connect], hosts: ['web.example.test:80', '*.example.test'], mode: allow}]}|" "$P"
