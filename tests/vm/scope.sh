@@ -51,15 +51,30 @@ profile 'cpus: 0.2, enforce: kernel, timeout: 3s, grace: 10ms'
 session -- sh -c 'while :; do :; done'
 is "$rc" 124 "a spinner until its time"
 has /tmp/j '"cpus":"scope"' "by the scope"
-at_most "$(number cpu_ms)" $(($(number wall_ms) / 2)) "far less than one processor"
+at_most "$(number cpu_ms)" $(($(number wall_ms) * 22 / 100 + 100)) "a fifth of a processor"
+is "$(find $cg/user.slice -name 'agentbox-*')" "" "and nothing is left"
+
+# Processes are counted by it for root, where the file system cannot map ids.
+mkdir /ram
+mount -t ramfs ram /ram
+profile 'processes: 20, enforce: kernel'
+sed -i 's|path: /ws|path: /ram|' /profiles/p.yaml
+WHO=root HOME_OF=/root
+session -- sh -c 'for i in $(seq 40); do sleep 60 & echo $i >/ram/n; done'
+has /tmp/j '"processes":"scope"' "processes of root: by the scope"
+has /tmp/j '"limits_felt":["processes"]' "processes of root: felt"
+is "$(cat /ram/n)" 19 "processes of root: not one more, and the shell is one"
+unset WHO HOME_OF
 
 # Nobody asks for it, nobody gets it.
 profile 'memory: 64M'
 session -- probe hog shared $((256 * M)) 1
 is "$rc" 124 "enforce: any"
 has /tmp/j '"limit":"memory","limit_detail":{"mechanism":"rlimit+monitor"' "takes the monitor"
-systemd-run --wait --pipe -q -p User=u -p PAMName=login /usr/bin/agentbox doctor --json >/tmp/j 2>/tmp/err
-has /tmp/j '"memory":{"any":"rlimit+monitor","kernel":"scope"' "doctor says both"
+systemd-run --wait --pipe -q -p User=u -p PAMName=login /usr/bin/agentbox doctor --json >/tmp/d 2>/tmp/err
+has /tmp/d '"memory":{"any":"rlimit+monitor","kernel":"scope"' "doctor says both"
+has /tmp/d '"cpus":{"any":null,"kernel":"scope"' "doctor knows that nothing but the scope holds processors"
+like_doctor "a login session" session
 
 # A limit is not left.
 profile 'memory: 64M, enforce: kernel'
