@@ -103,7 +103,7 @@ no_sandbox_left "all are gone"
 run_json -- bash -c 'head -c 128M /dev/zero >/tmp/x; sleep 600'
 ended memory rlimit+monitor "the scratch counts"
 # Shared by forty, and so counted once: far below the limit, though the sum of them is above.
-run_json -- timeout 3 "$PYTHON" -I -c '
+run_json -- timeout "$EVER" "$PYTHON" -I -c '
 import os, time
 x = bytearray(8 << 20)
 for i in range(20):
@@ -115,7 +115,7 @@ json_is "$T/j" '8 << 20 < o["usage"]["memory_peak_bytes"] < 64 << 20' "and the p
 # Them, their parent, and timeout.
 json_is "$T/j" '20 <= o["usage"]["processes_peak"] <= 22' "and that of processes"
 # In the scratch and in a process at once: below the limit only where it is counted once.
-run_json -- timeout 3 "$PYTHON" -I -c '
+run_json -- timeout "$EVER" "$PYTHON" -I -c '
 import mmap, os, time
 f = os.open("/tmp/x", os.O_RDWR | os.O_CREAT)
 os.ftruncate(f, 40 << 20)
