@@ -87,7 +87,7 @@ int child_set_descriptors(struct child_ctx *ctx);
 /* terminal.c */
 int child_open_terminal(struct child_ctx *ctx);
 
-/* filter.c */
+/* filter.c. The limit of core dumps first, which init passes on: the filter lets nobody set it. */
 int child_install_filter(struct child_ctx *ctx);
 /* child_deny_calls() - the second filter, in the command's own process: the last before execve. */
 int child_deny_calls(const struct child_ctx *ctx);
@@ -107,6 +107,8 @@ int child_send_watched(struct child_ctx *ctx);
 _Noreturn void child_work(const struct child_ctx *ctx, int setup);
 
 /* init.c */
+/* child_apply_rlimit() - on the calling process; 0 or -errno. */
+int child_apply_rlimit(const struct plan_rlimit *lim);
 int child_spawn_command(struct child_ctx *ctx);
 
 /* steps.c */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <sys/resource.h>
 
 #include "sys/seccomp.h"
 
@@ -14,6 +15,13 @@ int child_install_filter(struct child_ctx *ctx)
 
 	if (plan->filter == NULL || plan->n_filter == 0)
 		return -EINVAL;
+	for (uint32_t i = 0; i < plan->n_rlimits; i++) {
+		if (plan->rlimits[i].resource != RLIMIT_CORE)
+			continue;
+		r = child_apply_rlimit(&plan->rlimits[i]);
+		if (r < 0)
+			return r;
+	}
 	r = sys_seccomp_filter(plan->filter, plan->n_filter);
 	if (r < 0)
 		return r;

@@ -40,7 +40,7 @@ struct command {
 
 /* The plan says "at most": a caller that is bound more tightly stays so. The kernel refuses to
  * raise a hard limit (setrlimit(2)), so that the usual case is one call. */
-static int apply_rlimit(const struct plan_rlimit *lim)
+int child_apply_rlimit(const struct plan_rlimit *lim)
 {
 	struct sys_rlimit now, want = { lim->soft, lim->hard };
 	int r = sys_rlimit_set(lim->resource, &want);
@@ -94,8 +94,11 @@ static int command_setup(struct command *cmd)
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < plan->n_rlimits; i++) {
+		/* Init has it from before the filter. */
+		if (plan->rlimits[i].resource == RLIMIT_CORE)
+			continue;
 		cmd->op = i;
-		r = apply_rlimit(&plan->rlimits[i]);
+		r = child_apply_rlimit(&plan->rlimits[i]);
 		if (r < 0)
 			return r;
 	}

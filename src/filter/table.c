@@ -40,11 +40,11 @@ const char *const filter_allowed[] = {
 	"futex_wait", "futex_waitv", "futex_wake", "get_robust_list", "getcpu", "getpgid",
 	"getpgrp", "getpid", "getppid", "getpriority", "getrlimit", "getrusage", "getsid",
 	"gettid", "ioprio_get", "ioprio_set", "kill", "pidfd_open", "pidfd_send_signal", "prctl",
-	"prlimit64", "restart_syscall", "rseq", "sched_get_priority_max",
+	"restart_syscall", "rseq", "sched_get_priority_max",
 	"sched_get_priority_min", "sched_getaffinity", "sched_getattr", "sched_getparam",
 	"sched_getscheduler", "sched_rr_get_interval", "sched_setaffinity", "sched_setattr",
 	"sched_setparam", "sched_setscheduler", "sched_yield", "set_robust_list",
-	"set_tid_address", "setpgid", "setpriority", "setrlimit", "setsid", "tgkill", "times",
+	"set_tid_address", "setpgid", "setpriority", "setsid", "tgkill", "times",
 	"tkill", "vfork", "wait4", "waitid",
 	/* The trampolines of uprobes: when the host traces a program inside, they are called for
 	 * it, and a refusal would crash it (Linux 6.11). From anywhere else they are SIGILL. */
@@ -113,9 +113,13 @@ const char *const filter_refused[] = {
 #define TTY_LINUX 0x541cU
 #define TTY_SETD  0x5423U
 
+/* 4 on both. */
+#define LIMIT_OF_CORES 4
+
 #define NEXT  FILTER_NEXT
 #define PASS  FILTER_ALLOW
 #define PERM  FILTER_EPERM
+#define DONE  FILTER_DONE
 #define FAMI  FILTER_EAFNOSUPPORT
 #define NOSYS FILTER_ENOSYS
 #define EQUAL FILTER_OP_EQUAL
@@ -165,6 +169,15 @@ const struct filter_check filter_checks[FILTER_VERDICTS - FILTER_ANSWERS] = {
 			 { { EQUAL, 1, TTY_STI, PERM, NEXT },
 			   { EQUAL, 1, TTY_LINUX, PERM, NEXT },
 			   { EQUAL, 1, TTY_SETD, PERM, PASS } } },
+	/* It is 1, which alone stops the host's handler of crashes where core_pattern(5) names one:
+	 * with any other, 0 too, that would be started on the host for a crash inside. Programs
+	 * that want no dump set 0 and end when they may not: there is none, so it is done. */
+	CHECK(SETRLIMIT) = { "success without effect for RLIMIT_CORE",
+			     { { EQUAL, 0, LIMIT_OF_CORES, DONE, PASS } } },
+	CHECK(PRLIMIT) = { "success without effect for RLIMIT_CORE, unless it only asks",
+			   { { EQUAL, 1, LIMIT_OF_CORES, NEXT, PASS },
+			     { ANY, 2, 0xffffffffU, DONE, NEXT },
+			     { ANY, 2 | FILTER_UPPER_HALF, 0xffffffffU, DONE, PASS } } },
 };
 
 /* ENOSYS, not EPERM, for what is young: programs take it for an older kernel and fall back. */
@@ -172,6 +185,8 @@ const struct filter_switch filter_switches[] = {
 	{ "ioctl", 0, FILTER_CHECK_IOCTL, NOSYS },
 	{ "socket", 0, FILTER_CHECK_SOCKET, NOSYS },
 	{ "socketpair", 0, FILTER_CHECK_SOCKETPAIR, NOSYS },
+	{ "prlimit64", 0, FILTER_CHECK_PRLIMIT, NOSYS },
+	{ "setrlimit", 0, FILTER_CHECK_SETRLIMIT, NOSYS },
 	/* Always ENOSYS: bpf, perf_event_open and userfaultfd by being named nowhere. */
 
 	{ "kcmp", FILTER_DEBUG, PERM, PASS },

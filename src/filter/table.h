@@ -13,6 +13,7 @@ enum filter_verdict {
 	FILTER_ENOSYS = 0,
 	FILTER_EPERM,
 	FILTER_EAFNOSUPPORT,
+	FILTER_DONE, /* success, and nothing was done */
 	FILTER_ALLOW,
 	FILTER_ANSWERS, /* those above are answers */
 	FILTER_CHECK_MODE1 = FILTER_ANSWERS,
@@ -26,6 +27,8 @@ enum filter_verdict {
 	FILTER_CHECK_SOCKET,
 	FILTER_CHECK_SOCKETPAIR,
 	FILTER_CHECK_IOCTL,
+	FILTER_CHECK_SETRLIMIT,
+	FILTER_CHECK_PRLIMIT,
 	FILTER_VERDICTS,
 	FILTER_NEXT, /* of a step: on to the next one */
 };
@@ -37,7 +40,9 @@ enum filter_op {
 };
 
 /* The kernel reads each of the arguments that are looked at as an int, an unsigned int or a
- * mode: what stands in the upper half of the register is nothing to it, nor to us. */
+ * mode: what stands in the upper half of the register is nothing to it, nor to us. A pointer is
+ * whole, and looked at in two steps. */
+#define FILTER_UPPER_HALF 8U /* in `arg`, beside its number */
 struct filter_step {
 	enum filter_op op;
 	unsigned arg;

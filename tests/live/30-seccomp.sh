@@ -93,6 +93,26 @@ except OSError as e: os._exit(3 if e.errno == errno.ENOEXEC else 4)' "$WS/elf32"
 	rm -f "$WS/elf32"
 fi
 
+# --- the limit of core dumps stays 1: with 0 a handler of crashes would be started on the host
+cat >"$WS/cores.py" <<'PY'
+import resource, subprocess
+c = resource.RLIMIT_CORE
+for limit in (0, 1), (0, 0):
+    resource.setrlimit(c, limit)
+    resource.prlimit(0, c, limit)
+print(*resource.getrlimit(c), *resource.prlimit(0, c))
+resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))
+print(*resource.getrlimit(resource.RLIMIT_NOFILE), subprocess.getoutput("ulimit -c 0 && ulimit -c"))
+PY
+expect_out $'0 0 0 0\n99 99 0' "outside: no core dumps (control)" "$PYTHON" -I "$WS/cores.py"
+got=$(ab -- "$PYTHON" -I "$WS/cores.py" 2>&1)
+# The shell counts in blocks.
+is "$got" $'1 1 1 1\n99 99 0' "inside: the limit is as it was, and no program is told that it may not"
+# What nobody may raise is kept, and the man page says what that means.
+is "$(ulimit -c 0; ab -- "$PYTHON" -I -c 'import resource; print(*resource.getrlimit(resource.RLIMIT_CORE))' 2>&1)" "0 0" \
+	"inside: a hard limit of the caller's that is 0 stays"
+rm "$WS/cores.py"
+
 # --- terminals (E2)
 for r in 0x5412 0x100005412 0xffffffff00005412 0x541c 0x10000541c 0x5423 0x100005423; do
 	outside EBADF "ioctl $r on no descriptor (control)" call ioctl -1 $r 0

@@ -16,12 +16,15 @@
 #define NUMBER_OFFSET (offsetof(struct seccomp_data, nr))
 #define ARCH_OFFSET   (offsetof(struct seccomp_data, arch))
 /* Both architectures are little endian: the low half is the first. */
-#define ARG_OFFSET(n) (offsetof(struct seccomp_data, args) + 8 * (n))
+#define ARG_OFFSET(n)                                                                              \
+	(offsetof(struct seccomp_data, args) + 8 * ((n) & ~FILTER_UPPER_HALF) +                    \
+	 ((n)&FILTER_UPPER_HALF ? 4 : 0))
 
 static const uint32_t answers[FILTER_ANSWERS] = {
 	[FILTER_ENOSYS] = SECCOMP_RET_ERRNO | ENOSYS,
 	[FILTER_EPERM] = SECCOMP_RET_ERRNO | EPERM,
 	[FILTER_EAFNOSUPPORT] = SECCOMP_RET_ERRNO | EAFNOSUPPORT,
+	[FILTER_DONE] = SECCOMP_RET_ERRNO,
 	[FILTER_ALLOW] = SECCOMP_RET_ALLOW,
 };
 

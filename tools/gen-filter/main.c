@@ -27,6 +27,7 @@ static const char *const answer_names[FILTER_ANSWERS] = {
 	[FILTER_ENOSYS] = "ENOSYS",
 	[FILTER_EPERM] = "EPERM",
 	[FILTER_EAFNOSUPPORT] = "EAFNOSUPPORT",
+	[FILTER_DONE] = "success without effect",
 	[FILTER_ALLOW] = "allow",
 };
 

@@ -87,7 +87,8 @@ static const struct fault faults[] = {
 	{ "signalfd4", SYS_signalfd4, ANY, 0, EMFILE, CHILD_STEP_SPAWN, ALL },
 	{ "clone", SYS_clone, ANY, 0, EAGAIN, CHILD_STEP_SPAWN, ALL },
 	{ "setpgid", SYS_setpgid, ANY, 0, EPERM, CHILD_STEP_SPAWN, ALL },
-	{ "prlimit of the command", SYS_prlimit64, 1, 4, EPERM, CHILD_STEP_SPAWN, ALL },
+	{ "prlimit of init", SYS_prlimit64, 1, 4, EPERM, CHILD_STEP_FILTER, ALL },
+	{ "prlimit of the command", SYS_prlimit64, 1, 1, EPERM, CHILD_STEP_SPAWN, ALL },
 	{ "idle mount_setattr", 442, ANY, 0, 0, CHILD_STEP_SEAL, ALL },
 	{ "idle setresuid", SYS_setresuid, ANY, 0, 0, CHILD_STEP_IDENTITY, ROOT },
 	{ "idle setresgid", SYS_setresgid, ANY, 0, 0, CHILD_STEP_IDENTITY, ROOT },
@@ -159,7 +160,8 @@ static void test_faults(struct tap *t, enum box_caller caller)
 		b = box_new(caller);
 		box_sh(b, "echo ran > /work/marker");
 		b->rlimits[0] = (struct plan_rlimit){ 4 /* RLIMIT_CORE */, 1, 1 };
-		b->plan.n_rlimits = 1;
+		b->rlimits[1] = (struct plan_rlimit){ 1 /* RLIMIT_FSIZE */, 1 << 20, 1 << 20 };
+		b->plan.n_rlimits = 2;
 		fflush(stdout);
 		pid = fork();
 		if (pid == 0)

@@ -67,6 +67,18 @@ static void add_ioctl(struct made *m, int nr)
 	add(m, SCMP_ACT_ALLOW, nr, 1, &last);
 }
 
+/* Allowed for any other limit; for this one only without a new value. */
+static void add_limit(struct made *m, int nr, unsigned arg)
+{
+	const struct scmp_arg_cmp other = SCMP_CMP(arg, SCMP_CMP_NE, 4, 0);
+	const struct scmp_arg_cmp asks[] = { SCMP_CMP(arg, SCMP_CMP_EQ, 4, 0),
+					     SCMP_CMP(2, SCMP_CMP_EQ, 0, 0) };
+
+	add(m, SCMP_ACT_ALLOW, nr, 1, &other);
+	if (arg == 1)
+		add(m, SCMP_ACT_ALLOW, nr, 2, asks);
+}
+
 static void add_verdict(struct made *m, int nr, enum filter_verdict v)
 {
 	if (v == FILTER_ALLOW)
@@ -75,6 +87,8 @@ static void add_verdict(struct made *m, int nr, enum filter_verdict v)
 		add(m, SCMP_ACT_ERRNO(EPERM), nr, 0, NULL);
 	else if (v == FILTER_CHECK_IOCTL)
 		add_ioctl(m, nr);
+	else if (v == FILTER_CHECK_SETRLIMIT || v == FILTER_CHECK_PRLIMIT)
+		add_limit(m, nr, v == FILTER_CHECK_PRLIMIT);
 	else if (v >= FILTER_ANSWERS)
 		add_check(m, nr, v);
 }
@@ -121,10 +135,10 @@ static bool make(struct made *m, const struct arch *a, unsigned options)
 
 /* Values that checks tell apart, and their neighbours. */
 static const uint64_t values[] = {
-	0,       1,        2,          8,          9,          10,      16,      17,
-	0x40,    02000,    04000,      06755,      0755,       0101,    0x5411,  0x5412,
-	0x541c,  0x5423,   0x5424,     0x80,       0x4111,     0x20000, 0x20008, 0x40000,
-	0x40008, 0x400000, 0x10000011, 0x7e020000, 0xffffffff,
+	0,       1,       2,        4,          8,          9,          10,      16,
+	17,      0x40,    02000,    04000,      06755,      0755,       0101,    0x5411,
+	0x5412,  0x541c,  0x5423,   0x5424,     0x80,       0x4111,     0x20000, 0x20008,
+	0x40000, 0x40008, 0x400000, 0x10000011, 0x7e020000, 0xffffffff,
 };
 
 /* Between the first and the last request of ioctl() lies what add_ioctl() cannot say. */

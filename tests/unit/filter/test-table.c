@@ -10,6 +10,7 @@
 #define NOSYS (SECCOMP_RET_ERRNO | ENOSYS)
 #define PERM  (SECCOMP_RET_ERRNO | EPERM)
 #define FAMI  (SECCOMP_RET_ERRNO | EAFNOSUPPORT)
+#define DONE  SECCOMP_RET_ERRNO
 #define PASS  SECCOMP_RET_ALLOW
 
 /* Numbers, ended by NONE. What is in no list is allowed up to the newest call, and ENOSYS after
@@ -26,8 +27,8 @@ static const int x86_refused[] = { 103, 153, 163, 164, 167, 168, 169, 172, 173, 
 static const int x86_unknown[] = { 134, 136, 139, 154, 156, 174, 177, 178, 180, 181,
 				   182, 183, 184, 185, 205, 211, 212, 214, 215, 236,
 				   298, 321, 323, 459, 460, 461, 468, 469, NONE };
-static const int x86_checked[] = { 2,   16,  41,  53,  56,  83,  85,  90,  91,  133,
-				   135, 240, 257, 258, 259, 268, 272, 452, NONE };
+static const int x86_checked[] = { 2,   16,  41,  53,  56,  83,  85,  90,  91,  133, 135,
+				   160, 240, 257, 258, 259, 268, 272, 302, 452, NONE };
 static const int x86_debug[] = { 101, 310, 311, 312, 438, NONE };
 static const int x86_memfd[] = { 319, 447, NONE };
 static const int x86_keyrings[] = { 248, 249, 250, NONE };
@@ -37,7 +38,8 @@ static const int x86_holes[] = { 337, 423, NONE };
 static const int arm_refused[] = { 58,  60,  89,  104, 105, 106, 112, 116, 142, 170, 224,
 				   225, 238, 239, 262, 263, 265, 273, 294, 443, NONE };
 static const int arm_unknown[] = { 18, 42, 241, 280, 282, 459, 460, 461, 468, 469, NONE };
-static const int arm_checked[] = { 29, 33, 34, 52, 53, 56, 92, 97, 180, 198, 199, 220, 452, NONE };
+static const int arm_checked[] = { 29,  33,  34,  52,  53,  56,  92,  97,
+				   164, 180, 198, 199, 220, 261, 452, NONE };
 static const int arm_debug[] = { 117, 270, 271, 272, 438, NONE };
 static const int arm_memfd[] = { 279, 447, NONE };
 static const int arm_keyrings[] = { 217, 218, 219, NONE };
@@ -182,6 +184,14 @@ static void test_foreign(struct tap *t, const struct arch *a)
 	{                                                                                          \
 		135, 92                                                                            \
 	}
+#define SETRLIMIT                                                                                  \
+	{                                                                                          \
+		160, 164                                                                           \
+	}
+#define PRLIMIT                                                                                    \
+	{                                                                                          \
+		302, 261                                                                           \
+	}
 #define USERNS FILTER_USERNS
 #define SETID  FILTER_SETID_BITS
 
@@ -268,6 +278,18 @@ static const struct row rows[] = {
 	{ "openat, mode unused", { 257, 56 }, { 0, 0, 0200000, 06000 }, PASS, SETID },
 	{ "mq_open O_CREAT 4600", { 240, 180 }, { 0, 0100, 04600 }, PERM, SETID },
 	{ "mq_open O_CREAT 600", { 240, 180 }, { 0, 0100, 0600 }, PASS, SETID },
+
+	{ "setrlimit of cores", SETRLIMIT, { 4, 0x1000 }, DONE, 0 },
+	{ "setrlimit of cores, high", SETRLIMIT, { HIGH | 4, 0x1000 }, DONE, 0 },
+	{ "setrlimit of cores, from nowhere", SETRLIMIT, { 4 }, DONE, 0 },
+	{ "setrlimit of files", SETRLIMIT, { 7, 4, 4 }, PASS, 0 },
+	{ "prlimit of cores", PRLIMIT, { 0, 4, 0x1000 }, DONE, 0 },
+	{ "prlimit of cores, of another", PRLIMIT, { 17, 4, 0x1000 }, DONE, 0 },
+	{ "prlimit of cores, high", PRLIMIT, { 0, HIGH | 4, 0x1000 }, DONE, 0 },
+	{ "prlimit of cores, from 4 GiB", PRLIMIT, { 0, 4, 1ULL << 32 }, DONE, 0 },
+	{ "prlimit of cores, from 128 TiB", PRLIMIT, { 0, 4, 1ULL << 47 }, DONE, 0 },
+	{ "prlimit of cores, asking", PRLIMIT, { 0, 4, 0, 0x1000 }, PASS, 0 },
+	{ "prlimit of files", PRLIMIT, { 4, 7, 0x1000, 4 }, PASS, 0 },
 
 	{ "personality ask", PERSON, { 0xffffffff }, PASS, 0 },
 	{ "personality ask, as a long", PERSON, { ~0ULL }, PASS, 0 },
