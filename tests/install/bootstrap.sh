@@ -140,8 +140,8 @@ for row in 'dnf:dnf install -y .* gcc .*libyaml-devel' 'pacman:pacman -S .* liby
 	says "${row#*:}" "${row%%:*}: with its own line and names"
 done
 # --- the tests
-logged() { # PATTERN DESCRIPTION: once
-	is "$(grep -cE -- "^$1\$" "$top/log")" 1 "$2"
+logged() { # PATTERN DESCRIPTION [TIMES]: once
+	is "$(grep -cE -- "^$1\$" "$top/log")" "${3:-1}" "$2"
 }
 machine apt-get
 bootstrap 1000 '' '' test
@@ -156,8 +156,9 @@ logged "meson setup -Dbuildtype=release -Dwerror=true $c/build $c \(CC=gcc must=
 logged "meson setup -Dbuildtype=debugoptimized -Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false $c/build-asan $c \(CC=clang must=\)" \
 	"clang, with the sanitizers of addresses and undefined behaviour"
 logged "meson setup -Dbuildtype=release -Dwerror=true $c/build-clang $c \(CC=clang must=\)" "clang, release"
-for d in build build-asan build-clang; do
-	logged "ninja -C $c/$d" "$d: all of it is built"
+logged "ninja -C $c/build" "all of it is built"
+for d in build-asan build-clang; do
+	logged "ninja -C $c/$d" "$d: the same, beside the tests of the first, and looked at before its own" 2
 done
 logged "meson test -C $c/build .*--no-suite tidy .*" "every test of the first"
 logged "meson test -C $c/build .*--suite tidy .*" "and clang-tidy, by itself"
