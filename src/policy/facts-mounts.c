@@ -196,6 +196,9 @@ int facts_mounts_check(struct arena *a, const struct facts_input *in,
 
 	if (!has_directory(f))
 		return 0;
+	/* Not the one that the roots were looked at with: that is older than the copy of the mounts
+	 * that the child builds from, and what was mounted between the two is in the copy. */
+	f->answers->table = NULL;
 	r = table_read(f->answers);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "/proc/self/mountinfo");

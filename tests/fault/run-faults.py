@@ -67,7 +67,7 @@ CLONE_NEWNET = 0x40000000
 SHAPE = (
     (("ahead", "child"), r"mount\(", 0, "mounts are made by the new calls alone"),
     (("ahead", "child"), r".*mountinfo", 0, "the mount table is no matter of the child's"),
-    (("supervisor",), r"open\w*\(.*mountinfo", 1, "the supervisor reads it once"),
+    (("supervisor",), r"open\w*\(.*mountinfo", 1, "the supervisor reads it once, when the mounts are copied"),
     (("ahead",), r"unshare\(0x5c020000,", 1, "the namespaces are made by one call"),
     (("ahead",), r"unshare\(|setns\(", 1, "and by no other"),
     (("ahead",), r"v?fork\(|clone3?\(", 1, "the child is the only process of who makes them"),

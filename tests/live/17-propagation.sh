@@ -48,12 +48,13 @@ cp "$PROBE" "$WS/m/probe"
 expect_rc 126 "what the host has noexec stays so" ab -- "$WS/m/probe" ids
 umount "$WS/m" "$T/ro/m"
 
-# The mount table is looked through once, however many mounts are met; on the host's side alone.
-tables() { # PROFILE'S ROOTS: how often it is opened in a run
+# The mount table: once for the roots that are mounts, however many; and once for what is mounted below
+# them, when the copy that the child builds from has been made. On the host's side alone.
+tables() { # PROFILE'S ROOTS: what happens in a run, in order
 	profile tables <<<"sandbox: {roots: [$1]}
 permissions: {agents: {me: allow}}"
 	ASAN_OPTIONS=detect_leaks=0 "$INJECT" --trace -- "$AGENTBOX" run --state "$STATE" -p "$P" -- true 2>&1 >/dev/null |
-		grep -cE 'open(at2?)?\(.*"[^"]*mountinfo"'
+		grep -oE 'open(at2?)?\(.*"[^"]*mountinfo"|unshare\(0x5c' | grep -oE 'mountinfo|unshare' | xargs
 }
 if [ -n "${INJECT:-}" ] && ASAN_OPTIONS=detect_leaks=0 "$INJECT" --trace -- true >/dev/null 2>&1; then
 	mkdir "$T/one" "$T/two"
@@ -61,11 +62,33 @@ if [ -n "${INJECT:-}" ] && ASAN_OPTIONS=detect_leaks=0 "$INJECT" --trace -- true
 	mount -t tmpfs tmpfs "$T/two"
 	mkdir "$T/two/below"
 	mount -t tmpfs tmpfs "$T/two/below"
-	is "$(tables "'$WS'")" 1 "the mount table is read once"
-	is "$(tables "'$T/one', '$T/two'")" 1 "also where roots are mounts of their own"
+	is "$(tables "'$WS'")" "unshare mountinfo" "the mount table is read when the mounts are copied"
+	is "$(tables "'$T/one', '$T/two'")" "mountinfo unshare mountinfo" "also where roots are mounts of their own"
 	umount "$T/two/below" "$T/two" "$T/one"
 else
 	skip "the mount table" "no tracer here"
+fi
+# What is mounted below a root after the root was looked at, and before its mounts are copied.
+if command -v strace >/dev/null; then
+	mkdir -p "$T/late/sub"
+	mount -t tmpfs tmpfs "$T/late"
+	mkdir -p "$T/late/sub"
+	profile late <<<"sandbox: {roots: ['$T/late']}
+permissions: {agents: {me: allow}}"
+	expect_rc 0 "a root that is a mount (control)" ab -- test -d "$T/late/sub"
+	strace -qq -f -e trace=unshare -e inject=unshare:delay_enter=2000000:when=1 -o "$T/late.trace" \
+		"$AGENTBOX" run --state "$STATE" -p "$P" -- touch "$T/late/sub/ran" >"$T/out" 2>"$T/err" &
+	late=$!
+	wait_for grep -q unshare "$T/late.trace"
+	mount --bind "$STATE" "$T/late/sub"
+	rc=0
+	wait "$late" || rc=$?
+	is "$rc" 125 "what is mounted below it meanwhile is judged"
+	like "$(cat "$T/err")" "state directory" "and named"
+	check_not "nothing ran" test -e "$STATE/ran"
+	umount "$T/late/sub" "$T/late"
+else
+	skip "a mount that comes meanwhile" "no strace here"
 fi
 P=$T/p.yaml
 # Lines of 8 kB in the mount table, and names that are written there in another way (P47, P48).
