@@ -97,6 +97,7 @@ static int prepare(struct selftest *s, unsigned linger_ms, bool in_room, struct 
 	if (in_room)
 		in.source.workspace = s->host.room;
 	in.source.state = s->host.state;
+	in.source.room = s->host.room;
 	prepare_init(prep, s->arena);
 	return prepare_request(s->arena, &in, prep, err);
 }

@@ -186,6 +186,8 @@ static int choose_state(struct cli_context *c, const struct cli_source *src, str
 	const char *state = src->state;
 	struct err none = { 0 };
 
+	c->room = src->room;
+
 	/* The log of the other runs is no less to be guarded. Who has none has nothing there. */
 	if (state != NULL &&
 	    cli_state_dir(c->arena, &c->facts.caller, NULL, &c->default_state_dir, &none) != 0)
@@ -369,6 +371,7 @@ int cli_context_gather(struct cli_context *c, bool all_roots, struct err *err)
 		.profile = c->profile,
 		.state_dir = c->state_dir,
 		.default_state_dir = c->default_state_dir,
+		.room = c->room,
 		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
 		.profiles_dir = AGENTBOX_PROFILES_DIR,
 	};

@@ -10,6 +10,7 @@ struct cli_context {
 	struct facts facts;       /* cli_context_close() */
 	struct facts_input input; /* what they were gathered by */
 	const char *state_dir;
+	const char *room;              /* see struct cli_source */
 	const char *default_state_dir; /* the caller's own, beside --state; or NULL */
 	const struct profile *profile;
 	const struct policy_agent *agent; /* NULL: *identity holds the denial */
@@ -30,9 +31,10 @@ struct cli_source {
 	const char *agent;      /* -a, or NULL */
 	const char *workspace;  /* -w, or NULL */
 	const char *state;      /* --state, or NULL */
-	bool state_optional;    /* the verb writes nothing: it can do without a state directory */
-	const char *expect;     /* --expect-sha256, or NULL */
-	bool stand_in;          /* the verb only looks at the profile: see struct profile_source */
+	const char *room;    /* below the default state directory, a root all the same; or NULL */
+	bool state_optional; /* the verb writes nothing: it can do without a state directory */
+	const char *expect;  /* --expect-sha256, or NULL */
+	bool stand_in;       /* the verb only looks at the profile: see struct profile_source */
 	/* Holds each --param, --on-behalf-of and --context. */
 	const struct cli_parsed *parsed;
 };

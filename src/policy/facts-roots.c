@@ -86,6 +86,7 @@ int facts_judge_build(struct arena *a, const struct facts_input *in, const struc
 
 	s->state_dirs[0] = in->state_dir;
 	s->state_dirs[1] = in->default_state_dir;
+	s->room = in->room;
 	for (const char *const *dir = profile_refused_roots; r == 0 && *dir != NULL; dir++)
 		r = refuse_path(a, s, *dir, *dir);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(chains); i++)
@@ -167,7 +168,8 @@ int facts_judge_place(const struct facts_judge *j, const struct facts_object *o,
 					  key, path, j->set.v[i].what);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(j->state_dirs); i++) {
-		if (j->state_dirs[i] == NULL || !path_covers(j->state_dirs[i], o->path))
+		if (j->state_dirs[i] == NULL || !path_covers(j->state_dirs[i], o->path) ||
+		    (j->room != NULL && path_covers(j->room, o->path)))
 			continue;
 		return err_set_at(err, ERR_PROFILE, pos->file, pos->line, pos->col,
 				  "%s '%s' lies in the state directory of agentbox", key, path);

@@ -20,6 +20,7 @@ struct facts_refused {
 struct facts_judge {
 	ARRAY_OF(struct facts_refused) set;
 	const char *state_dirs[2]; /* nothing in them either; borrowed, or NULL */
+	const char *room;          /* except in there; borrowed, or NULL */
 	const char *home;          /* canonical, or the part of it that exists; borrowed */
 };
 

@@ -123,6 +123,7 @@ struct facts_input {
 	const char *state_dir;         /* refused as (part of) a root */
 	const char *default_state_dir; /* the caller's, when state_dir is another: the same; NULL:
 					  none, or not known */
+	const char *room;              /* made by us below one of them, not refused; or NULL */
 	const char *runtime_dir;       /* $XDG_RUNTIME_DIR or NULL: the same */
 	const char *profiles_dir;      /* installed profiles: the same */
 };

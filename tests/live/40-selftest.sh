@@ -17,6 +17,15 @@ expect_rc 0 "all is held" st
 cp "$T/out" "$T/table"
 like "$(tail -n 1 "$T/table")" '^[0-9]+ held, 0 not held, [0-9]+ not tried$' "and counted"
 is "$(grep -c '^NOT HELD' "$T/table")" 0 "nothing is not held"
+if [ "$CALLER" = user ]; then
+	# Its room is below what no other root may be in.
+	expect_rc 0 "with the default state directory" env HOME="$T/home" XDG_STATE_HOME="$T/xdg" "$AGENTBOX" selftest
+	is "$(sed 's/ .*//' "$T/out" | sort | uniq -c)" "$(sed 's/ .*//' "$T/table" | sort | uniq -c)" "the same is held"
+	is "$(ls "$T/xdg/agentbox" | grep -c selftest)" 0 "and the room is gone"
+	profile inside <<<"sandbox: {roots: ['$T/xdg/agentbox']}
+permissions: {agents: {me: allow}}"
+	expect_rc 125 "another root may not be there" env HOME="$T/home" XDG_STATE_HOME="$T/xdg" "$AGENTBOX" run -p "$P" -- true
+fi
 # Every row by its name: one that is gone is missed.
 ROWS="block-device bpf capabilities char-device chroot clone-user clone3 core-dump core-pattern daemon deep-socket
 	frozen-config frozen-hooks frozen-rename frozen-unlink fsconfig fsmount fsopen gain-capability hidden-link
