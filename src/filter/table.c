@@ -171,7 +171,8 @@ const struct filter_check filter_checks[FILTER_VERDICTS - FILTER_ANSWERS] = {
 			   { EQUAL, 1, TTY_SETD, PERM, PASS } } },
 	/* It is 1, which alone stops the host's handler of crashes where core_pattern(5) names one:
 	 * with any other, 0 too, that would be started on the host for a crash inside. Programs
-	 * that want no dump set 0 and end when they may not: there is none, so it is done. */
+	 * that want no dump set 0 and end when they may not: there is none, so it is done. A socket
+	 * that the pattern names (Linux 6.16) is connected to all the same. */
 	CHECK(SETRLIMIT) = { "success without effect for RLIMIT_CORE",
 			     { { EQUAL, 0, LIMIT_OF_CORES, DONE, PASS } } },
 	CHECK(PRLIMIT) = { "success without effect for RLIMIT_CORE, unless it only asks",
