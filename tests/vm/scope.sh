@@ -51,7 +51,7 @@ profile 'cpus: 0.2, enforce: kernel, timeout: 3s, grace: 10ms'
 session -- sh -c 'while :; do :; done'
 is "$rc" 124 "a spinner until its time"
 has /tmp/j '"cpus":"scope"' "by the scope"
-at_most "$(number cpu_ms)" $(($(number wall_ms) * 22 / 100 + 100)) "a fifth of a processor"
+at_most "$(number cpu_ms)" $(($(number wall_ms) * 22 / 100 + 300)) "a fifth of a processor"
 is "$(find $cg/user.slice -name 'agentbox-*')" "" "and nothing is left"
 
 # Processes are counted by it for root, where the file system cannot map ids.
