@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* facts-mounts - what is mounted below the roots: a root is granted with all of it.
  *
- * /proc/self/mountinfo is read by whichever of these comes first, and kept with the answers: a host
- * can have thousands of mounts. It is read anew only where a server was asked meanwhile. */
+ * /proc/self/mountinfo is kept with the answers while the roots are looked at: a host can have
+ * thousands of mounts. What is below the roots is judged by a reading of its own, as young as the
+ * copy of the mounts that the child builds from: what came between the two is in that copy. */
 #pragma once
 
 #include "policy/facts-roots.h"

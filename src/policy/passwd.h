@@ -10,5 +10,5 @@
 /* passwd_home() - the home of the first entry of @name; NULL: of @uid.
  * @text: the whole file, NUL-terminated; it is changed.
  * Return: in @a, or NULL: there is no such entry. Lines that are no entry (comments, those of NIS,
- * too few fields, a uid that is no number) are passed over, as getpwent(3) passes them over. */
+ * no uid or gid that is a number) are passed over, as getpwent(3) passes them over. */
 const char *passwd_home(struct arena *a, char *text, const char *name, uid_t uid);
