@@ -6,6 +6,8 @@
  * host arenas of the supervisor are not mapped here. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "child/report.h"
 #include "plan/plan.h"
 
@@ -15,6 +17,7 @@ struct child_args {
 	int watch;   /* with plan.watched: where the supervisor waits for /proc and /tmp, else -1 */
 	int stdio[3]; /* what becomes descriptors 0, 1 and 2: pipes or the null device, else EBADF
 		       */
+	bool join_network; /* that of the sandbox comes with CHILD_ORDER_NETWORK */
 	unsigned terminal; /* bit n: descriptor n is a pty made inside instead; 0: there is none */
 };
 

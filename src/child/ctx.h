@@ -34,6 +34,7 @@ struct child_ctx {
 	int control;
 	int watch;
 	int stdio[3];
+	bool join_network; /* as in child_args */
 	unsigned terminal; /* as in child_args */
 	int tty;           /* the pty, from TERMINAL on, or -1 */
 	uint32_t op;       /* index for the report, where the running step has one */
@@ -67,11 +68,15 @@ int child_set_death_signal(struct child_ctx *ctx);
 int child_start_session(struct child_ctx *ctx);
 int child_join_keyring(struct child_ctx *ctx);
 int child_set_hostname(struct child_ctx *ctx);
-int child_raise_loopback(struct child_ctx *ctx);
 int child_drop_privileges(struct child_ctx *ctx);
 
 /* network.c */
 int child_build_network(struct child_ctx *ctx);
+
+/* netns.c */
+/* child_join_network() - and see that it is not the host's, whoever made it. */
+int child_join_network(struct child_ctx *ctx);
+int child_raise_loopback(struct child_ctx *ctx);
 
 /* root.c */
 bool child_same_text(const char *a, const char *b);
@@ -119,3 +124,5 @@ _Noreturn void child_end(const struct child_ctx *ctx, const struct child_report 
 /* child_recv_order() - exactly one record; -ECANCELED at end of file, -EPROTO for anything that
  * is not one. */
 int child_recv_order(const struct child_ctx *ctx, struct child_order *ret);
+/* child_recv_passed() - the descriptor that comes with the order @kind, or -errno. */
+int child_recv_passed(const struct child_ctx *ctx, enum child_order_kind kind);

@@ -11,7 +11,6 @@
 #include "sys/caps.h"
 #include "sys/fs.h"
 #include "sys/process.h"
-#include "sys/sock.h"
 
 static int write_map(const char *path, const char *text)
 {
@@ -110,11 +109,6 @@ int child_join_keyring(struct child_ctx *ctx)
 int child_set_hostname(struct child_ctx *ctx)
 {
 	return sys_sethostname(ctx->plan->hostname);
-}
-
-int child_raise_loopback(struct child_ctx *ctx)
-{
-	return ctx->plan->host_network ? 0 : sys_loopback_up();
 }
 
 /* Read the state back: a call that a filter or an emulation answered with an idle 0 must not

@@ -14,6 +14,7 @@
 enum child_order_kind {
 	CHILD_ORDER_NONE = 0,
 	CHILD_ORDER_IDS_WRITTEN = 0x49445331, /* the id maps are in place */
+	CHILD_ORDER_NETWORK = 0x4e455453,     /* with a descriptor: the namespace to join */
 	CHILD_ORDER_START = 0x53545254,  /* everything is checked and written: run the command */
 	CHILD_ORDER_SIGNAL = 0x5349474e, /* send @arg to the command's process group */
 	CHILD_ORDER_RESUME = 0x434f4e54, /* continue everything, after CHILD_REPORT_STOPPED */
@@ -73,7 +74,6 @@ enum child_step {
 	CHILD_STEP_SOURCES,
 	CHILD_STEP_SESSION,
 	CHILD_STEP_HOSTNAME,
-	CHILD_STEP_LOOPBACK,
 	CHILD_STEP_NETWORK,
 	CHILD_STEP_WAIT_IDS,
 	CHILD_STEP_IDENTITY,
@@ -86,6 +86,8 @@ enum child_step {
 	CHILD_STEP_SEAL,
 	CHILD_STEP_WATCHED,
 	CHILD_STEP_WORKDIR,
+	CHILD_STEP_NETNS,
+	CHILD_STEP_LOOPBACK,
 	CHILD_STEP_TERMINAL,
 	CHILD_STEP_LANDLOCK,
 	CHILD_STEP_DESCRIPTORS,

@@ -32,20 +32,35 @@ _Noreturn void child_end(const struct child_ctx *ctx, const struct child_report 
 	sys_exit_group(status);
 }
 
-int child_recv_order(const struct child_ctx *ctx, struct child_order *ret)
-{
-	/* Room for more than a record, so that a longer packet is not cut down to a valid one. */
-	struct child_order buf[2] = { { 0 }, { 0 } };
-	ssize_t n = sys_recv(ctx->control, buf, sizeof(buf));
+/* Room for more than a record, so that a longer packet is not cut down to a valid one. */
+struct order_room {
+	struct child_order first, more;
+};
 
+static int check_order(ssize_t n, const struct order_room *room, struct child_order *ret)
+{
 	if (n < 0)
 		return (int)n;
 	if (n == 0)
 		return -ECANCELED;
-	if (n != (ssize_t)sizeof(buf[0]))
+	if (n != (ssize_t)sizeof(room->first))
 		return -EPROTO;
-	*ret = buf[0];
+	*ret = room->first;
 	return 0;
+}
+
+int child_recv_order(const struct child_ctx *ctx, struct child_order *ret)
+{
+	struct order_room room = { 0 };
+
+	return check_order(sys_recv(ctx->control, &room, sizeof(room)), &room, ret);
+}
+
+static int check_token(int r, const struct child_order *order, uint32_t kind)
+{
+	if (r < 0)
+		return r;
+	return order->kind == kind && order->arg == 0 ? 0 : -EPROTO;
 }
 
 static int wait_token(const struct child_ctx *ctx, uint32_t kind)
@@ -53,9 +68,20 @@ static int wait_token(const struct child_ctx *ctx, uint32_t kind)
 	struct child_order order = { 0 };
 	int r = child_recv_order(ctx, &order);
 
+	return check_token(r, &order, kind);
+}
+
+int child_recv_passed(const struct child_ctx *ctx, enum child_order_kind kind)
+{
+	struct order_room room = { 0 };
+	struct child_order order = { 0 };
+	int passed;
+	ssize_t n = sys_recv_fd(ctx->control, &room, sizeof(room), &passed);
+	int r = check_token(check_order(n, &room, &order), &order, kind);
+
 	if (r < 0)
 		return r;
-	return order.kind == kind && order.arg == 0 ? 0 : -EPROTO;
+	return passed < 0 ? -EPROTO : passed;
 }
 
 static int settle_ids(struct child_ctx *ctx)
@@ -92,7 +118,6 @@ static const struct step {
 	/* These ask for no id either: time in which the supervisor writes the maps. */
 	{ CHILD_STEP_SESSION, child_start_session },
 	{ CHILD_STEP_HOSTNAME, child_set_hostname },
-	{ CHILD_STEP_LOOPBACK, child_raise_loopback },
 	/* While the host's own proc is there, and with the capabilities of who made the namespaces:
 	 * it moves on to a second one, and leaves this one to its sockets. */
 	{ CHILD_STEP_NETWORK, child_build_network },
@@ -115,6 +140,9 @@ static const struct step {
 	/* After the tree is whole, and before its last descriptor of the root is closed. */
 	{ CHILD_STEP_WATCHED, child_send_watched },
 	{ CHILD_STEP_WORKDIR, child_enter_workdir },
+	/* As late as there are capabilities for it: until here somebody else was making it. */
+	{ CHILD_STEP_NETNS, child_join_network },
+	{ CHILD_STEP_LOOPBACK, child_raise_loopback },
 	/* Where the devpts can still be reached by the root, and while the order to start, which
 	 * waits for the master, is a few steps away. */
 	{ CHILD_STEP_TERMINAL, child_open_terminal },
@@ -142,6 +170,7 @@ _Noreturn void child_main(void *arg)
 		.control = args->control,
 		.watch = args->watch,
 		.stdio = { args->stdio[0], args->stdio[1], args->stdio[2] },
+		.join_network = args->join_network,
 		.terminal = args->terminal,
 		.tty = -1,
 		.root_fd = -1,

@@ -251,7 +251,9 @@ static void begin_namespaces(struct prepared *p, const struct prepare_input *in,
 	if (in->dry_run)
 		return;
 	run_namespaces_close(p->namespaces);
-	p->namespaces = run_namespaces_begin(rq->host_network);
+	p->namespaces = run_namespaces_begin(rq->host_network    ? RUN_NETWORK_HOST
+					     : rq->named_network ? RUN_NETWORK_NAMED
+								 : RUN_NETWORK_OWN);
 }
 
 int prepare_plan(struct arena *a, const struct prepare_input *in, struct prepared *p,
@@ -274,6 +276,8 @@ int prepare_plan(struct arena *a, const struct prepare_input *in, struct prepare
 	bool whole = p->shown.facts == NULL;
 	bool late = cgroup_comes_first(&c->profile->sandbox.limits);
 
+	if (in->work == NULL)
+		decide_named(p, &rq);
 	if (!late)
 		begin_namespaces(p, in, &rq);
 	if (p->bare && cli_context_furnish(c, err) != 0)
@@ -283,8 +287,6 @@ int prepare_plan(struct arena *a, const struct prepare_input *in, struct prepare
 	rq.facts = p->shown.facts;
 	rq.access = p->shown.access;
 	ri.no_rules = in->work != NULL;
-	if (in->work == NULL)
-		decide_named(p, &rq);
 	if (rq.named_network &&
 	    proxy_settle(&c->profile->sandbox.named.proxy, in->environ, &p->proxy, err) != 0)
 		return -1;

@@ -22,6 +22,30 @@ int control_send(int fd, enum child_order_kind kind, uint32_t arg)
 	return n == (ssize_t)sizeof(order) ? 0 : -EPROTO;
 }
 
+int control_send_passed(int fd, enum child_order_kind kind, int passed)
+{
+	struct child_order order = { .kind = (uint32_t)kind };
+	struct iovec iov = { .iov_base = &order, .iov_len = sizeof(order) };
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = room,
+			      .msg_controllen = sizeof(room) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	ssize_t n;
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &passed, sizeof(passed));
+	do {
+		n = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return n == (ssize_t)sizeof(order) ? 0 : -EPROTO;
+}
+
 /* @n: what recv(2) said. */
 static int control_check(ssize_t n, const struct child_report *ret)
 {

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/heap.h"
 #include "child/ahead.h"
 #include "child/child.h"
@@ -18,38 +19,66 @@
 struct run_namespaces {
 	_Alignas(16) char stack[8192]; /* in use until the process is reaped */
 	struct child_ahead ahead;
-	int errnum; /* there is no process: clone3 said so */
-	pid_t pid;  /* 0: none, or reaped */
+	int errnum;  /* there is no process: clone3 said so */
+	pid_t pid;   /* 0: none, or reaped */
+	bool handed; /* the child is the caller's */
 };
 
+static const enum child_ahead_network when_made[] = {
+	[RUN_NETWORK_HOST] = CHILD_AHEAD_NETWORK_NONE,
+	[RUN_NETWORK_OWN] = CHILD_AHEAD_NETWORK_LAST,
+	[RUN_NETWORK_NAMED] = CHILD_AHEAD_NETWORK_FIRST,
+};
+
+enum run_network run_network_of(const struct plan *plan)
+{
+	if (plan->host_network)
+		return RUN_NETWORK_HOST;
+	return plan->net.named ? RUN_NETWORK_NAMED : RUN_NETWORK_OWN;
+}
+
 /* A new process often gets the processor of the one that made it, and waits there until that one
- * sleeps: the two would do one after the other what they are two for. So it may run on every
- * processor but that one until it clones the child, which gets all of them back. Where that cannot
- * be said, it is left as it is: nothing but time depends on it. */
+ * sleeps: the two would do one after the other what they are two for. So while this one is busy it
+ * may run on every processor but this (@here false), and when this one is about to wait for it, on
+ * this alone: it is free, and the child gets another. Before the clone it gets all of them back.
+ * Where that cannot be said, it is left as it is: nothing but time depends on it. */
+static bool place(struct run_namespaces *n, bool here)
+{
+	const struct child_ahead *a = &n->ahead;
+	const unsigned bits = 8 * sizeof(a->cpus[0]);
+	unsigned long cpus[CHILD_AHEAD_CPU_WORDS] = { 0 };
+	int cpu = sched_getcpu();
+	unsigned long ours;
+	bool any = here;
+
+	if (cpu < 0 || (unsigned)cpu / 8 >= a->cpus_size)
+		return false;
+	ours = 1UL << ((unsigned)cpu % bits);
+	for (size_t i = 0; !here && i < a->cpus_size / sizeof(cpus[0]); i++) {
+		cpus[i] = i == (unsigned)cpu / bits ? a->cpus[i] & ~ours : a->cpus[i];
+		any = any || cpus[i] != 0;
+	}
+	if (here)
+		cpus[(unsigned)cpu / bits] = ours;
+	return any && sys_cpus_set(n->pid, cpus, a->cpus_size) == 0;
+}
+
 static void place_elsewhere(struct run_namespaces *n)
 {
 	struct child_ahead *a = &n->ahead;
-	const unsigned bits = 8 * sizeof(a->cpus[0]);
-	unsigned long others[CHILD_AHEAD_CPU_WORDS];
 	int size = sys_cpus_get(0, a->cpus, sizeof(a->cpus));
-	int cpu = sched_getcpu();
-	bool any = false;
 
-	if (size <= 0 || cpu < 0 || (unsigned)cpu / 8 >= (unsigned)size)
-		return;
-	memcpy(others, a->cpus, (size_t)size);
-	others[(unsigned)cpu / bits] &= ~(1UL << ((unsigned)cpu % bits));
-	for (size_t i = 0; i < (size_t)size / sizeof(others[0]); i++)
-		any = any || others[i] != 0;
-	if (any && sys_cpus_set(n->pid, others, (size_t)size) == 0)
-		a->cpus_size = (size_t)size;
+	a->cpus_size = size > 0 ? (size_t)size : 0;
+	if (!place(n, false))
+		a->cpus_size = 0;
 }
 
-struct run_namespaces *run_namespaces_begin(bool host_network)
+struct run_namespaces *run_namespaces_begin(enum run_network network)
 {
 	struct run_namespaces *n = heap_alloc(1, sizeof(*n));
 	struct clone_args args = {
-		.flags = CLONE_VM | CLONE_FILES,
+		.flags = CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID,
+		.child_tid = (uintptr_t)&n->ahead.state,
 		.exit_signal = SIGCHLD,
 		.stack = (uintptr_t)n->stack,
 		.stack_size = sizeof(n->stack),
@@ -57,8 +86,10 @@ struct run_namespaces *run_namespaces_begin(bool host_network)
 	sigset_t all, old;
 	long pid;
 
-	n->ahead.host_network = host_network;
+	n->ahead.network = when_made[network];
+	n->ahead.state = CHILD_AHEAD_MAKING;
 	n->ahead.supervisor = getpid();
+	n->ahead.net = -1;
 	/* No handler of ours may run there, nor in the child, which gets the mask from it. */
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &old) != 0) {
@@ -90,8 +121,38 @@ static bool reap(pid_t pid)
 
 static void ahead_reap(struct run_namespaces *n)
 {
-	if (reap(n->pid))
+	if (n->pid > 0 && reap(n->pid))
 		n->pid = 0;
+}
+
+static uint32_t ahead_state(const struct run_namespaces *n)
+{
+	return __atomic_load_n(&n->ahead.state, __ATOMIC_ACQUIRE);
+}
+
+/* Not over another state than @old: the end is written there once. One that cannot be woken is
+ * ended, and the end is what is waited for. */
+static void ahead_tell(struct run_namespaces *n, uint32_t old, uint32_t state)
+{
+	if (__atomic_compare_exchange_n(&n->ahead.state, &old, state, false, __ATOMIC_RELEASE,
+					__ATOMIC_RELAXED) &&
+	    sys_futex_wake(&n->ahead.state) < 0)
+		(void)kill(n->pid, SIGKILL);
+}
+
+/* The kernel writes the last state, so that no end is waited for in vain. */
+static void ahead_wait(struct run_namespaces *n, uint32_t state)
+{
+	int r;
+
+	do {
+		r = sys_futex_wait(&n->ahead.state, state);
+		if (r < 0 && r != -EAGAIN && r != -EINTR) {
+			(void)kill(n->pid, SIGKILL);
+			ahead_reap(n);
+			return;
+		}
+	} while (ahead_state(n) == state);
 }
 
 static int ahead_blame(const struct child_ahead *a, struct err *err)
@@ -100,10 +161,15 @@ static int ahead_blame(const struct child_ahead *a, struct err *err)
 	case CHILD_AHEAD_NAMESPACES:
 		return blame_at(err, CAUSE_CLONE, a->errnum,
 				"cannot make the namespaces of the sandbox (unshare)");
+	case CHILD_AHEAD_NETNS:
+		return blame_at(err, CAUSE_CLONE, a->errnum,
+				"cannot make the network namespace of the sandbox (unshare)");
 	case CHILD_AHEAD_CLONE:
 		return blame_clone(err, a->errnum);
 	case CHILD_AHEAD_LOOPBACK:
 		return blame_at(err, CAUSE_OTHER, a->errnum, child_step_name(CHILD_STEP_LOOPBACK));
+	case CHILD_AHEAD_OWN_NET:
+		return blame_at(err, CAUSE_OTHER, a->errnum, child_step_name(CHILD_STEP_NETNS));
 	case CHILD_AHEAD_PARENT:
 	case CHILD_AHEAD_WAIT:
 	case CHILD_AHEAD_CPUS:
@@ -123,30 +189,44 @@ pid_t run_namespaces_clone(struct run_namespaces *n, const struct plan *plan,
 
 	if (n->pid == 0)
 		return blame_clone(err, n->errnum);
-	if (a->host_network != plan->host_network)
+	if (a->network != when_made[run_network_of(plan)])
 		return err_set(err, ERR_INTERNAL, 0, "the namespaces made are not the plan's");
 	a->args = *args;
 	a->fn = fn;
 	a->arg = arg;
-	__atomic_store_n(&a->go, CHILD_AHEAD_GO, __ATOMIC_RELEASE);
-	if (sys_futex_wake(&a->go) < 0)
-		(void)kill(n->pid, SIGKILL);
+	if (a->cpus_size > 0)
+		(void)place(n, true);
+	ahead_tell(n, CHILD_AHEAD_MAKING, CHILD_AHEAD_GO);
+	ahead_wait(n, CHILD_AHEAD_GO);
+	if (ahead_state(n) != CHILD_AHEAD_CLONED)
+		ahead_reap(n);
+	n->handed = a->pid > 0;
+	return n->handed ? a->pid : ahead_blame(a, err);
+}
+
+int run_namespaces_finish(struct run_namespaces *n, int *ret_net, struct err *err)
+{
+	const struct child_ahead *a = &n->ahead;
+
+	ahead_tell(n, CHILD_AHEAD_CLONED, CHILD_AHEAD_MAKE_NET);
 	/* Its end is the answer, whatever ended it; without it there is none. */
 	ahead_reap(n);
-	return n->pid == 0 && a->pid > 0 ? a->pid : ahead_blame(a, err);
+	*ret_net = a->net;
+	if (n->pid != 0 || (a->network == CHILD_AHEAD_NETWORK_LAST && a->net < 0))
+		return ahead_blame(a, err);
+	return 0;
 }
 
 void run_namespaces_close(struct run_namespaces *n)
 {
 	if (n == NULL)
 		return;
-	if (n->pid > 0) {
+	if (n->pid > 0)
 		(void)kill(n->pid, SIGKILL);
-		ahead_reap(n);
-		/* A child that was never handed out. */
-		if (n->pid == 0 && n->ahead.pid > 0 && kill(n->ahead.pid, SIGKILL) == 0)
-			(void)reap(n->ahead.pid);
-	}
+	ahead_reap(n);
+	if (!n->handed && n->pid == 0 && n->ahead.pid > 0 && kill(n->ahead.pid, SIGKILL) == 0)
+		(void)reap(n->ahead.pid);
+	fd_close(&n->ahead.net);
 	/* Not from under a process that may be there. */
 	if (n->pid == 0)
 		heap_free(n);

@@ -14,18 +14,29 @@
 
 struct run_namespaces; /* owned: run_namespaces_close() */
 
-/* run_namespaces_begin() - start to make them.
- * @host_network: without one of the network, as the plan will say. */
-struct run_namespaces *run_namespaces_begin(bool host_network);
+enum run_network {
+	RUN_NETWORK_HOST, /* none is made */
+	RUN_NETWORK_OWN,  /* made while the child builds, which joins it */
+	RUN_NETWORK_NAMED /* there before the child: it makes links and listeners in it */
+};
 
-/* run_namespaces_clone() - once, and to the end of it: the child in the namespaces and in a pid
- * namespace of its own, as a child of this process, with a copy of memory and descriptors as they
- * are now.
+/* run_namespaces_begin() - start to make them. @network: as the plan will say. */
+struct run_namespaces *run_namespaces_begin(enum run_network network);
+enum run_network run_network_of(const struct plan *plan);
+
+/* run_namespaces_clone() - once: the child in the namespaces and in a pid namespace of its own, as
+ * a child of this process, with a copy of memory and descriptors as they are now.
  * @args: flags, stack, cgroup and pidfd; neither CLONE_NEW* nor an exit signal.
  * Return: its pid; -1 with *err set. */
 MUST_CHECK pid_t run_namespaces_clone(struct run_namespaces *n, const struct plan *plan,
 				      const struct clone_args *args, void (*fn)(void *), void *arg,
 				      struct err *err);
+
+/* run_namespaces_finish() - once, after the clone, when nothing keeps the child from going on: what
+ * is not there yet is made, and waited for.
+ * @ret_net: with RUN_NETWORK_OWN the namespace for the child, borrowed until the close; else -1.
+ * Return: 0; -1 with *err set. */
+MUST_CHECK int run_namespaces_finish(struct run_namespaces *n, int *ret_net, struct err *err);
 
 /* run_namespaces_close() - NULL is fine. What was made and not used is gone with it. */
 void run_namespaces_close(struct run_namespaces *n);

@@ -200,6 +200,7 @@ int spawn_child(const struct plan *plan, struct run_namespaces *namespaces, int 
 					 .control = theirs,
 					 .watch = watched,
 					 .stdio = { stdio[0], stdio[1], stdio[2] },
+					 .join_network = run_network_of(plan) == RUN_NETWORK_OWN,
 					 .terminal = terminal };
 	if (mprotect(map, guard, PROT_NONE) != 0)
 		r = err_set(err, ERR_HOST, errno, "cannot prepare the child's stack");

@@ -3,7 +3,8 @@
  *
  *   supervisor                               child
  *   clone, in the namespaces begun before    sources by path, device, inode, type
- *   id maps, IDS_WRITTEN (root caller) ----> identity, tree, privileges
+ *   id maps, IDS_WRITTEN (root caller) ----> identity, tree
+ *   the network, NETWORK ------------------> joins it; privileges
  *   sources again, by mount id too           |
  *   after_clone of each attachment           |
  *   the terminal's modes <------------------ with a terminal: the master of a pty
@@ -79,15 +80,18 @@ static int child_gone(struct supervisor *s, struct err *err)
 		       "from outside, or out of memory)");
 }
 
-static int start_order(struct supervisor *s, enum child_order_kind kind, struct err *err)
+static int start_sent(struct supervisor *s, int r, struct err *err)
 {
-	int r = control_send(s->child.control, kind, 0);
-
 	if (r == -EPIPE || r == -ECONNRESET)
 		return child_gone(s, err);
 	if (r < 0)
 		return err_set(err, ERR_HOST, -r, "cannot reach the first process of the sandbox");
 	return 0;
+}
+
+static int start_order(struct supervisor *s, enum child_order_kind kind, struct err *err)
+{
+	return start_sent(s, control_send(s->child.control, kind, 0), err);
 }
 
 static int start_ids(struct supervisor *s, struct err *err)
@@ -104,6 +108,18 @@ static int start_ids(struct supervisor *s, struct err *err)
 	if (control_recv(s->child.control, &r) == 1 && r.kind == CHILD_REPORT_FAILED)
 		return supervisor_step_failed(s, &r, err);
 	return -1;
+}
+
+/* After the ids, for which a root caller's child waits. */
+static int start_network(struct supervisor *s, struct run_namespaces *namespaces, struct err *err)
+{
+	int net;
+
+	if (run_namespaces_finish(namespaces, &net, err) != 0)
+		return place_failed(s, CAUSE_CLONE, err);
+	if (net < 0)
+		return 0;
+	return start_sent(s, control_send_passed(s->child.control, CHILD_ORDER_NETWORK, net), err);
 }
 
 static int start_check_sources(const struct supervisor *s, struct err *err)
@@ -208,39 +224,39 @@ static int start_terminal(struct supervisor *s, struct err *err)
 	return stdfd_add_terminal(&s->io, s->opt, s->tty.master, &s->tty.talk, err);
 }
 
-static int start_steps(struct supervisor *s, struct err *err)
+static int start_steps(struct supervisor *s, struct run_namespaces *namespaces, struct err *err)
 {
-	if (start_ids(s, err) != 0 || start_check_sources(s, err) != 0 ||
-	    start_attachments(s, err) != 0 || start_monitor(s, err) != 0 ||
-	    start_terminal(s, err) != 0)
+	if (start_ids(s, err) != 0 || start_network(s, namespaces, err) != 0 ||
+	    start_check_sources(s, err) != 0 || start_attachments(s, err) != 0 ||
+	    start_monitor(s, err) != 0 || start_terminal(s, err) != 0)
 		return -1;
 	return start_order(s, CHILD_ORDER_START, err);
 }
 
-/* Where nobody could begin with the namespaces sooner. */
-static int start_spawn(struct supervisor *s, struct err *err)
+static int start_in(struct supervisor *s, struct run_namespaces *namespaces, struct err *err)
 {
-	struct run_namespaces *own =
-		s->namespaces == NULL ? run_namespaces_begin(s->plan->host_network) : NULL;
-	int r = spawn_child(s->plan, own == NULL ? s->namespaces : own,
-			    s->cgroup == NULL ? -1 : s->cgroup->in, s->io.child, s->io.terminal,
-			    &s->child, err);
-
-	run_namespaces_close(own);
-	return r;
-}
-
-int start_child(struct supervisor *s, struct err *err)
-{
-	s->cloned_ms = supervisor_now_ms();
-	if (start_spawn(s, err) != 0)
+	if (spawn_child(s->plan, namespaces, s->cgroup == NULL ? -1 : s->cgroup->in, s->io.child,
+			s->io.terminal, &s->child, err) != 0)
 		return place_failed(s, CAUSE_CLONE, err);
 	stdfd_close_child(&s->io);
-	if (start_steps(s, err) == 0)
+	if (start_steps(s, namespaces, err) == 0)
 		return 0;
 	if (s->child.pidfd >= 0) {
 		spawn_kill(&s->child);
 		(void)spawn_reap(&s->child, SUPERVISOR_KILL_MS, NULL);
 	}
 	return -1;
+}
+
+int start_child(struct supervisor *s, struct err *err)
+{
+	/* Where nobody could begin with the namespaces sooner. */
+	struct run_namespaces *own =
+		s->namespaces == NULL ? run_namespaces_begin(run_network_of(s->plan)) : NULL;
+	int r;
+
+	s->cloned_ms = supervisor_now_ms();
+	r = start_in(s, own == NULL ? s->namespaces : own, err);
+	run_namespaces_close(own);
+	return r;
 }

@@ -5,6 +5,7 @@
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <linux/veth.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -104,6 +105,17 @@ int sys_unshare_net(void)
 int sys_setns_net(int fd)
 {
 	return (int)sys_call2(SYS_setns, fd, CLONE_NEWNET);
+}
+
+int sys_own_net(void)
+{
+	long r, sock = sys_call3(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (sock < 0)
+		return (int)sock;
+	r = sys_call3(SYS_ioctl, sock, SIOCGSKNS, 0);
+	(void)sys_close((int)sock);
+	return (int)r;
 }
 
 int sys_netlink(void)

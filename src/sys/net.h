@@ -12,6 +12,10 @@
 int sys_unshare_net(void);
 /* sys_setns_net() - enter the one that @fd names. */
 int sys_setns_net(int fd);
+/* sys_own_net() - a descriptor of the one that we are in, by ioctl(2) SIOCGSKNS (Linux 4.10).
+ * -EPERM in any that was not made in a user namespace of ours: the kernel asks for CAP_NET_ADMIN
+ * there. */
+int sys_own_net(void);
 /* sys_netlink() - a rtnetlink socket. It stays in the namespace that it was made in. */
 int sys_netlink(void);
 int sys_net_up(int nl, int ifindex);

@@ -155,12 +155,12 @@ int sys_unshare(unsigned long flags)
 
 int sys_futex_wait(const uint32_t *word, uint32_t value)
 {
-	return (int)sys_call4(SYS_futex, sys_arg(word), FUTEX_WAIT_PRIVATE, value, 0);
+	return (int)sys_call4(SYS_futex, sys_arg(word), FUTEX_WAIT, value, 0);
 }
 
 int sys_futex_wake(const uint32_t *word)
 {
-	return (int)sys_call3(SYS_futex, sys_arg(word), FUTEX_WAKE_PRIVATE, INT_MAX);
+	return (int)sys_call3(SYS_futex, sys_arg(word), FUTEX_WAKE, INT_MAX);
 }
 
 int sys_wait_any(int *status, bool stopped)

@@ -45,8 +45,10 @@ int sys_unshare(unsigned long flags);
  * (sched_getaffinity(2)). sys_cpus_set() - the same back. */
 int sys_cpus_get(int pid, unsigned long *set, size_t size);
 int sys_cpus_set(int pid, const unsigned long *set, size_t size);
-/* sys_futex_wait() - until *@word is no longer @value, futex(2) FUTEX_WAIT_PRIVATE: 0, -EAGAIN when
- * it was not, -EINTR; it may also wake for nothing. sys_futex_wake() - everyone who waits there. */
+/* sys_futex_wait() - until *@word is no longer @value, futex(2) FUTEX_WAIT: 0, -EAGAIN when it was
+ * not, -EINTR; it may also wake for nothing. sys_futex_wake() - everyone who waits there. Neither
+ * is of the private kind, which the kernel's own wake at the end of a process
+ * (CLONE_CHILD_CLEARTID) is not. */
 int sys_futex_wait(const uint32_t *word, uint32_t value);
 int sys_futex_wake(const uint32_t *word);
 /* sys_wait_any() - reap one ended child of any kind without waiting: pid, 0 when none has ended,

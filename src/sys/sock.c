@@ -54,6 +54,28 @@ ssize_t sys_recv(int fd, void *buf, size_t len)
 	return r;
 }
 
+ssize_t sys_recv_fd(int fd, void *buf, size_t len, int *passed)
+{
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = room,
+			      .msg_controllen = sizeof(room) };
+	struct cmsghdr *c;
+	long r;
+
+	*passed = -1;
+	do {
+		r = sys_call3(SYS_recvmsg, fd, sys_arg(&msg), MSG_CMSG_CLOEXEC);
+	} while (r == -EINTR);
+	c = r > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(passed, CMSG_DATA(c), sizeof(*passed));
+	return r;
+}
+
 int sys_recv_waiting(int fd)
 {
 	char c;

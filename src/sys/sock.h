@@ -11,6 +11,9 @@ ssize_t sys_send(int fd, const void *buf, size_t len);
 ssize_t sys_send_fd(int fd, const void *buf, size_t len, int passed);
 /* sys_recv() - one packet; 0 at end of file; descriptors sent along are not received. */
 ssize_t sys_recv(int fd, void *buf, size_t len);
+/* sys_recv_fd() - one packet, and in *@passed the one descriptor that came along, close-on-exec, or
+ * -1. */
+ssize_t sys_recv_fd(int fd, void *buf, size_t len, int *passed);
 /* sys_recv_waiting() - 1: a packet, or the end of file, is there already; 0: not yet. */
 int sys_recv_waiting(int fd);
 /* sys_recv_end() - take nothing more: what comes is refused, what is queued is dropped. */

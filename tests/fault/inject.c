@@ -12,7 +12,7 @@
  *
  * Windows: `supervisor` is the launched process from its execve to the first wait after the order
  * to start; `ahead` is the process that shares its memory and descriptors, from the first call to
- * the clone of the child; `child` is the first process made with CLONE_NEWPID, and what it makes,
+ * its end; `child` is the first process made with CLONE_NEWPID, and what it makes,
  * from the first call to the execve of the command. What comes later is no set-up, and neither of
  * the two waits for the other there: the calls would not be the same each time. With a network by
  * name there are three more: `resolver` is what the supervisor spawns, from the vfork on; `relay`
@@ -267,8 +267,6 @@ static bool is_last(struct tracer *t, const struct tracee *p,
 	switch (p->role) {
 	case ROLE_CHILD:
 		return info->entry.nr == SYS_execve;
-	case ROLE_AHEAD:
-		return info->entry.nr == SYS_clone3;
 	case ROLE_RESOLVER:
 		return info->entry.nr == SYS_sendto;
 	case ROLE_DIALER:
@@ -277,6 +275,8 @@ static bool is_last(struct tracer *t, const struct tracee *p,
 		/* Its first one says so. What is in it is not ours to see. */
 		return info->entry.nr == SYS_sendto &&
 		       info->entry.args[2] == sizeof(struct relay_report);
+	case ROLE_AHEAD:
+		return false; /* its end: on_entry() */
 	case ROLE_SUPERVISOR:
 	case ROLE_UNKNOWN:
 	case ROLE_OTHER:
@@ -297,9 +297,13 @@ static void on_entry(struct tracer *t, struct tracee *p, const struct __ptrace_s
 		p->in_main = !in_loader(p->pid, info->instruction_pointer);
 	if (t->trace)
 		log_call(t, p, info, (unsigned long)p->pid, "");
-	if (p->role != t->window || !t->opened || t->closed || info->entry.nr == SYS_exit_group ||
-	    info->entry.nr == SYS_exit || info->entry.nr == SYS_rt_sigreturn)
+	if (p->role != t->window || !t->opened || t->closed || info->entry.nr == SYS_exit ||
+	    info->entry.nr == SYS_rt_sigreturn)
 		return;
+	if (info->entry.nr == SYS_exit_group) {
+		t->closed = p->role == ROLE_AHEAD;
+		return;
+	}
 	t->count++;
 	if (t->list)
 		log_call(t, p, info, t->count, "");

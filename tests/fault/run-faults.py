@@ -63,13 +63,14 @@ MODES = {
 NETWORK_WINDOWS = ("resolver", "relay", "dialer")
 CLONE_NEWNET = 0x40000000
 # What the calls of a window look like, whatever is made to fail: windows, a pattern, how many of them.
-# 0x5c020000 is user, mount, ipc, uts and network; the pid and the cgroup namespace are the clone's.
+# 0x1c020000 is user, mount, ipc and uts, 0x40000000 the network; the pid and the cgroup namespace are the clone's.
 SHAPE = (
     (("ahead", "child"), r"mount\(", 0, "mounts are made by the new calls alone"),
     (("ahead", "child"), r".*mountinfo", 0, "the mount table is no matter of the child's"),
     (("supervisor",), r"open\w*\(.*mountinfo", 1, "the supervisor reads it once, when the mounts are copied"),
-    (("ahead",), r"unshare\(0x5c020000,", 1, "the namespaces are made by one call"),
-    (("ahead",), r"unshare\(|setns\(", 1, "and by no other"),
+    (("ahead",), r"unshare\(0x1c020000,", 1, "the namespaces are made by one call"),
+    (("ahead",), r"unshare\(0x40000000,", 1, "that of the network by a second one"),
+    (("ahead",), r"unshare\(|setns\(", 2, "and by no other"),
     (("ahead",), r"v?fork\(|clone3?\(", 1, "the child is the only process of who makes them"),
     (("child",), r"unshare\((?!0x40000000,)|setns\(\d+, (?!0x40000000,)", 0, "the child stays in all but the network"),
 )

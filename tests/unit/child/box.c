@@ -296,6 +296,26 @@ void box_sh(struct box *b, const char *script)
 	b->argv[3] = NULL;
 }
 
+bool box_fault(int nr, int arg_index, uint32_t arg, int errnum)
+{
+	const uint32_t off = (uint32_t)(offsetof(struct seccomp_data, args) +
+					8 * (size_t)(arg_index == BOX_ANY ? 0 : arg_index));
+	/* Always equal when the arguments do not matter. */
+	struct sock_filter prog[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)nr, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, off),
+		BPF_JUMP(BPF_JMP | (arg_index == BOX_ANY ? BPF_JGE : BPF_JEQ) | BPF_K,
+			 arg_index == BOX_ANY ? 0 : arg, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)errnum),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog p = { sizeof(prog) / sizeof(prog[0]), prog };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) == 0;
+}
+
 static bool write_maps(const struct box *b, pid_t pid)
 {
 	const struct plan_ids *ids = &b->plan.ids;
@@ -401,8 +421,10 @@ static pid_t start(struct box *b, int control, int out, uint64_t *since)
 	void *stack;
 	long pid;
 
-	*args = (struct child_args){ .plan = &b->plan, .control = control, .watch = -1 };
-	if (b->plan.host_network)
+	*args = (struct child_args){
+		.plan = &b->plan, .control = control, .watch = -1, .join_network = b->join_network
+	};
+	if (b->plan.host_network || b->no_netns)
 		ca.flags &= ~(uint64_t)CLONE_NEWNET;
 	args->stdio[0] = b->stdio[0] >= 0 ? b->stdio[0] : null;
 	args->stdio[1] = b->stdio[1] >= 0 ? b->stdio[1] : out;
@@ -454,6 +476,8 @@ void box_run(struct box *b)
 		send_token(b, CHILD_ORDER_IDS_WRITTEN, &b->ids_token);
 	else
 		shutdown(b->control, SHUT_WR);
+	if (b->after_ids != NULL)
+		b->after_ids(b);
 	follow(b, ret, since);
 	if (!mapped && (ret->failed.kind == 0 || ret->failed.step > CHILD_STEP_WAIT_IDS))
 		die("id maps");

@@ -53,7 +53,10 @@ struct box {
 	struct box_packet ids_token, start_token;
 	void (*before_clone)(struct box *b);
 	void (*after_clone)(struct box *b);
+	void (*after_ids)(struct box *b); /* the first token is sent */
 	void (*before_start)(struct box *b);
+	bool join_network; /* as in child_args */
+	bool no_netns;     /* born in ours */
 	void (*running)(struct box *b);
 	char *env[4];
 	struct box_result r;
@@ -77,6 +80,10 @@ struct plan_op *box_op(struct box *b, enum plan_op_kind kind, const char *at);
 void box_tree(struct box *b, const char *at, const char *path, unsigned attrs);
 /* box_run() - clone, supervise, wait; what happened is in b->r. */
 void box_run(struct box *b);
+/* box_fault() - from here on, in this process and what it makes, system call @nr answers @errnum
+ * (0: an idle success) where the low half of argument @arg_index is @arg. */
+#define BOX_ANY (-1) /* for @arg_index: whatever the arguments */
+bool box_fault(int nr, int arg_index, uint32_t arg, int errnum);
 /* box_path() - dir/name, static storage of a few turns. */
 const char *box_path(const struct box *b, const char *name);
 void box_put(const char *path, const char *text);
