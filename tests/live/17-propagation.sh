@@ -54,7 +54,7 @@ tables() { # PROFILE'S ROOTS: what happens in a run, in order
 	profile tables <<<"sandbox: {roots: [$1]}
 permissions: {agents: {me: allow}}"
 	ASAN_OPTIONS=detect_leaks=0 "$INJECT" --trace -- "$AGENTBOX" run --state "$STATE" -p "$P" -- true 2>&1 >/dev/null |
-		grep -oE 'open(at2?)?\(.*"[^"]*mountinfo"|unshare\(0x5c' | grep -oE 'mountinfo|unshare' | xargs
+		grep -oE 'open(at2?)?\(.*"[^"]*mountinfo"|unshare\(0x1c' | grep -oE 'mountinfo|unshare' | xargs
 }
 if [ -n "${INJECT:-}" ] && ASAN_OPTIONS=detect_leaks=0 "$INJECT" --trace -- true >/dev/null 2>&1; then
 	mkdir "$T/one" "$T/two"
