@@ -38,5 +38,7 @@ MUST_CHECK pid_t run_namespaces_clone(struct run_namespaces *n, const struct pla
  * Return: 0; -1 with *err set. */
 MUST_CHECK int run_namespaces_finish(struct run_namespaces *n, int *ret_net, struct err *err);
 
-/* run_namespaces_close() - NULL is fine. What was made and not used is gone with it. */
+/* run_namespaces_close() - NULL is fine. Where the process that makes them was killed from outside,
+ * what it had open at that moment stays open here: its descriptors are ours. What was made and not
+ * used is gone with it. */
 void run_namespaces_close(struct run_namespaces *n);

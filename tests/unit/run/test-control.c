@@ -118,5 +118,6 @@ int main(void)
 	tap_int(&t, control_recv(pair[0], &rep), -EPIPE, "the end");
 	tap_int(&t, control_recv_terminal(pair[0], &rep, &fd), -EPIPE, "the end of the terminal's");
 	tap_int(&t, control_send(pair[0], CHILD_ORDER_START, 0), -EPIPE, "nobody is told anything");
+	tap_int(&t, control_send_passed(pair[0], CHILD_ORDER_NETWORK, 0), -EPIPE, "nor given");
 	return tap_done(&t);
 }
