@@ -40,6 +40,7 @@ echo 'u:x:1000:' >>etc/group
 echo 'u:*:19000::::::' >>etc/shadow
 mkdir -m 755 home/u new ws profiles
 chown 1000:1000 home/u ws
-mke2fs -q -t ext4 -O ^has_journal -d . "$out.part" 1536M
+# It tells of the file on standard output, which is the answer.
+mke2fs -q -t ext4 -O ^has_journal -d . "$out.part" 1536M >>"$cache/log"
 mv "$out.part" "$out"
 echo "$out"
