@@ -18,7 +18,16 @@
 #include "tap.h"
 
 #define STACK_SIZE 65536
-#define ROUNDS     2000
+#if defined(__SANITIZE_ADDRESS__)
+#define ROUNDS 400
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ROUNDS 400
+#endif
+#endif
+#ifndef ROUNDS
+#define ROUNDS 2000
+#endif
 
 /* Copied into the child with the rest of the memory. */
 __attribute__((no_sanitize("address", "undefined"))) static void child_main_of_test(void *arg)
@@ -214,7 +223,7 @@ int main(void)
 	if (stack == MAP_FAILED)
 		abort();
 	/* A wait without end is a failure, not a test that is stopped from outside. */
-	alarm(100);
+	alarm(280);
 	make(RUN_NETWORK_OWN, &own, NEVER, stack, &r);
 	if (r.child < 0) {
 		tap_skip(&t, "namespaces", r.err.msg);
