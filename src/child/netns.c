@@ -13,7 +13,7 @@
  * host's here. With @want it must be that one. */
 static int check_own_net(int want)
 {
-	struct file_id a, b;
+	struct file_id a = { 0 }, b = { 0 };
 	int r, own = sys_own_net();
 
 	if (own < 0 || want < 0)
