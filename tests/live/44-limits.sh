@@ -96,7 +96,7 @@ nested_sandboxes: true"
 fi
 
 # A fork bomb ends with its time, and the host can start programs meanwhile.
-base_profile "limits: {processes: 100, timeout: 2s, grace: 100ms}"
+base_profile "limits: {processes: 100, timeout: $((2 * ${AGENTBOX_SLOWER:-1}))s, grace: 100ms}"
 rm -f "$WS/up"
 "$AGENTBOX" run --json --state "$STATE" -p "$P" -- bash -c 'touch up; f() { f | f & }; f; while :; do f; done' >"$T/j" 2>/dev/null &
 bomb=$!
@@ -105,9 +105,19 @@ start=$(now_ms)
 check "a program of the host starts beside a fork bomb" /bin/true
 took=$(($(now_ms) - start))
 is "$((took < SOON_MS ? 0 : took))" 0 "and soon"
-most=0
-for i in 1 2 3 4 5; do
-	n=$(sandbox_pids | wc -l)
+# One program for all processes: a slow machine would look at each by itself for longer than it lasts.
+count() {
+	if [ "${LIVE_IS_PRIVATE:-0}" = 1 ]; then
+		cat /proc/self/status /proc/[0-9]*/status 2>/dev/null |
+			awk '/^NSpid:/ { if (own == 0) own = NF; n += NF > own } END { print n + 0 }'
+	else
+		sandbox_pids | wc -l
+	fi
+}
+most=0 looks=0
+while [ "$looks" -lt 5 ] && kill -0 "$bomb" 2>/dev/null; do
+	n=$(count)
+	[ "$n" -le 1 ] || looks=$((looks + 1))
 	[ "$n" -le "$most" ] || most=$n
 done
 rc=0
