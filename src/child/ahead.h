@@ -7,7 +7,7 @@
  * the cgroup namespace are made by that clone.
  *
  * A namespace of the network costs the kernel more time than all the others and half of what the
- * child does. So it is made last, while the child is building, and the child joins it (network.c).
+ * child does. So it is made last, while the child is building, and the child joins it (netns.c).
  * Not where the child makes links and listeners in it, which is the first that it does.
  *
  *   supervisor                          ahead                         child
@@ -15,7 +15,7 @@
  *   plan                                |
  *   GO -------------------------------> clone ----------------------> builds
  *   the child's ids <------------------ CLONED                        |
- *   NETWORK --------------------------> the network                   |
+ *   MAKE_NET -------------------------> the network                   |
  *   waits for the end <---------------- end                           |
  *   the namespace, with an order -----------------------------------> joins
  *
@@ -52,12 +52,11 @@ enum child_ahead_step {
 /* One word, by which the two wait for each other (futex(2)). Each value is written by one of them,
  * when the one before it is there. */
 enum child_ahead_state {
-	CHILD_AHEAD_ENDED =
-		0,            /* by the kernel, whatever ended the process (CLONE_CHILD_CLEARTID) */
-	CHILD_AHEAD_MAKING,   /* the first */
-	CHILD_AHEAD_GO,       /* supervisor: cpus, args, fn and arg are set, clone */
-	CHILD_AHEAD_CLONED,   /* ahead, with NETWORK_LAST */
-	CHILD_AHEAD_MAKE_NET, /* supervisor, with NETWORK_LAST */
+	CHILD_AHEAD_ENDED = 0, /* by the kernel (CLONE_CHILD_CLEARTID), whatever ended it */
+	CHILD_AHEAD_MAKING,    /* the first */
+	CHILD_AHEAD_GO,        /* supervisor: cpus, args, fn and arg are set, clone */
+	CHILD_AHEAD_CLONED,    /* ahead, with NETWORK_LAST */
+	CHILD_AHEAD_MAKE_NET,  /* supervisor, with NETWORK_LAST */
 };
 
 /* For 8192 processors, what Linux is built for at most (CONFIG_NR_CPUS). */

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include "base/fd.h"
+#include "sys/sock.h"
 
 int control_send(int fd, enum child_order_kind kind, uint32_t arg)
 {
@@ -25,24 +26,10 @@ int control_send(int fd, enum child_order_kind kind, uint32_t arg)
 int control_send_passed(int fd, enum child_order_kind kind, int passed)
 {
 	struct child_order order = { .kind = (uint32_t)kind };
-	struct iovec iov = { .iov_base = &order, .iov_len = sizeof(order) };
-	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = room,
-			      .msg_controllen = sizeof(room) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	ssize_t n;
+	ssize_t n = sys_send_fd(fd, &order, sizeof(order), passed);
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &passed, sizeof(passed));
-	do {
-		n = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-	} while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return -errno;
+		return (int)n;
 	return n == (ssize_t)sizeof(order) ? 0 : -EPROTO;
 }
 

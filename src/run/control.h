@@ -10,7 +10,8 @@
 
 /* control_send() - one order. Return: 0 or -errno. */
 MUST_CHECK int control_send(int fd, enum child_order_kind kind, uint32_t arg);
-/* control_send_passed() - the same, with a copy of @passed. */
+/* control_send_passed() - the same, with a copy of @passed. Only before START: it may wait, and
+ * init reads every order until then. */
 MUST_CHECK int control_send_passed(int fd, enum child_order_kind kind, int passed);
 /* control_recv() - one report, without waiting.
  * Return: 1 with *ret set, 0 when there is none now, -EPIPE at end of file, -EPROTO for anything

@@ -61,12 +61,12 @@ skip_without_root() { # DESCRIPTION REASON
 	fi
 }
 
-# A case that this caller cannot have by its nature (root's only, say) is no skip.
 # Whether this kernel gives the files of a tmpfs other owners in a sandbox, which root's needs: Linux 6.3.
 tmpfs_maps_ids() {
 	[ "$(printf '%s\n' 6.3 "$(uname -r | cut -d- -f1)" | sort -V | head -n 1)" = 6.3 ]
 }
 
+# A case that this caller cannot have by its nature (root's only, say) is no skip.
 note() {
 	echo "# $1"
 }
