@@ -35,6 +35,7 @@
 #include "base/fd.h"
 #include "base/io.h"
 #include "run/cgroup-file.h"
+#include "run/cgroup-limits.h"
 #include "run/scope.h"
 #include "sys/fs.h"
 
@@ -45,8 +46,6 @@
 /* The kernel may need a moment to let go of dead processes. */
 #define REMOVE_TRIES 200
 #define REMOVE_NS    (5L * 1000 * 1000)
-/* cpu.max: microseconds of each period, Documentation/admin-guide/cgroup-v2.rst. */
-#define CPU_PERIOD_US 100000U
 /* The manager answers that it will move us, and then does. */
 #define SCOPE_TRIES 1000
 #define SCOPE_NS    (10L * 1000 * 1000)
@@ -354,68 +353,6 @@ static int pass_on(struct run_cgroup *c, const struct run_cgroup_limits *want)
 	return cgroup_file_write(c->own, "cgroup.subtree_control", line);
 }
 
-/* Memory is held in pages, so that a little less may be read back, and never more. */
-static int set_number(int dir, const char *name, uint64_t value, uint64_t slack)
-{
-	char text[32];
-	uint64_t got;
-	int r;
-
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	r = cgroup_file_write(dir, name, text);
-	if (r < 0)
-		return r;
-	r = cgroup_file_number(dir, name, NULL, &got);
-	if (r < 0)
-		return r;
-	return got <= value && value - got <= slack ? 0 : -EIO;
-}
-
-static int set_memory(int dir, uint64_t bytes)
-{
-	int r = set_number(dir, "memory.max", bytes, 65536);
-
-	if (r < 0)
-		return r;
-	r = set_number(dir, "memory.swap.max", 0, 0);
-	/* A kernel without swap accounting has no file for it. */
-	if (r == -ENOENT && faccessat(dir, "memory.swap.max", F_OK, 0) != 0 && errno == ENOENT)
-		r = 0;
-	/* One victim alone would leave the rest of the command in an undefined state. */
-	return r == 0 ? set_number(dir, "memory.oom.group", 1, 0) : r;
-}
-
-static int set_cpus(int dir, uint64_t milli)
-{
-	uint64_t quota = milli * (CPU_PERIOD_US / 1000);
-	char text[64], got[64];
-	int r;
-
-	(void)snprintf(text, sizeof(text), "%llu %u", (unsigned long long)quota, CPU_PERIOD_US);
-	r = cgroup_file_write(dir, "cpu.max", text);
-	if (r == 0)
-		r = cgroup_file_read(dir, "cpu.max", got, sizeof(got));
-	return r < 0 || strcmp(got, text) == 0 ? r : -EIO;
-}
-
-static int set_limits(int dir, const struct run_cgroup_limits *want, const char **ret_what)
-{
-	int r = 0;
-
-	*ret_what = "memory.max";
-	if (want->memory > 0)
-		r = set_memory(dir, want->memory);
-	if (r == 0 && want->processes > 0) {
-		*ret_what = "pids.max";
-		r = set_number(dir, "pids.max", want->processes, 0);
-	}
-	if (r == 0 && want->cpus_milli > 0) {
-		*ret_what = "cpu.max";
-		r = set_cpus(dir, want->cpus_milli);
-	}
-	return r;
-}
-
 static int make_locked(const struct run_cgroup_limits *want, struct run_cgroup *c, struct err *err)
 {
 	const char *what;
@@ -435,13 +372,9 @@ static int make_locked(const struct run_cgroup_limits *want, struct run_cgroup *
 	c->fd = openat(c->own, c->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->fd < 0)
 		return step_failed(err, "open", -errno);
-	r = set_limits(c->fd, want, &what);
+	r = cgroup_limits_set(c->fd, want, &what);
 	if (r < 0)
 		return step_failed(err, what, r);
-	/* What is made inside would be left behind. */
-	r = set_number(c->fd, "cgroup.max.descendants", 1, 0);
-	if (r < 0)
-		return step_failed(err, "cgroup.max.descendants", r);
 	if (mkdirat(c->fd, INNER, 0755) != 0)
 		return step_failed(err, "mkdir", -errno);
 	c->in = openat(c->fd, INNER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

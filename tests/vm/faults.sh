@@ -42,12 +42,12 @@ CALL
 		run --nth "${k:-0}" --lie
 		is "$(sed -n 's/^[0-9]* \(.*\) injected$/\1/p' /tmp/log)" "${text:-a write}" "uid $uid: the write of $file is skipped"
 		is "$rc:$ran" 125: "uid $uid: it is read back: nothing runs"
-		has /tmp/err "cannot set up the cgroup of the run" "with the reason"
+		has /tmp/err "cannot set up the cgroup of the run ($file)" "with the file in the reason"
 		nothing_left
 	done
 }
 list_calls
-lies memory.max memory.swap.max memory.oom.group cpu.max
+lies memory.max memory.swap.max memory.oom.group cpu.max cgroup.max.descendants
 # From the first look at the file system to the clone of the child.
 awk '/"\/sys\/fs\/cgroup"/ { on = 1 } on { print } /clone3/ { exit }' /tmp/list |
 	grep -E ' (mkdirat|write|flock)\(| openat\([0-9]+, "(cgroup|memory|cpu)\.[a-z._]*", 0x80001| openat\([0-9]+, "(agentbox-|in")' |
