@@ -24,7 +24,7 @@ x.listen(64)
 open(d + "/up", "w")
 threading.Event().wait(3600)
 PY
-py "$T/server.py" "$T" "$CALLER-$$" &
+"$PYTHON" -I "$T/server.py" "$T" "$CALLER-$$" &
 server=$!
 trap 'kill $server 2>/dev/null' EXIT
 wait_for test -e "$T/up"

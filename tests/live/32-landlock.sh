@@ -65,7 +65,7 @@ inside Y "a signal to another process inside" kill 1 0
 # --- abstract sockets and a shared network
 if [ "$ABI" -ge 6 ]; then
 	name=agentbox-live-$RANDOM$RANDOM
-	py -c 'import socket, sys, time
+	"$PYTHON" -I -c 'import socket, sys, time
 s = socket.socket(socket.AF_UNIX)
 s.bind("\0" + sys.argv[1])
 s.listen(16)

@@ -11,7 +11,7 @@ live_setup() {
 as_callers
 
 serve() { # PATH...: a listener on each, until the test ends
-	py -c 'import os, socket, sys, time
+	"$PYTHON" -I -c 'import os, socket, sys, time
 keep = []
 for p in sys.argv[1:]:
     s = socket.socket(socket.AF_UNIX)

@@ -185,7 +185,7 @@ abstract=agentbox-live-$CALLER-$RANDOM$RANDOM
 mkdir -m 700 "$T/room" "$T/room/directory" "$T/room/.git" "$T/room/.git/hooks" "$T/room/.git/objects"
 for f in daemon.lock plain .env .git/config .git/HEAD selftest.yaml; do echo x >"$T/room/$f"; done
 [ "$CALLER" != root ] || chown -R "$LIVE_UID" "$T/room"
-py - "$T/room" "$abstract" >"$T/port" <<'PY' &
+"$PYTHON" -I - "$T/room" "$abstract" >"$T/port" <<'PY' &
 import os, socket, sys, time
 a = socket.create_server(("127.0.0.1", 0))
 b = socket.socket(socket.AF_UNIX)

@@ -42,13 +42,17 @@ if pid == 0:
     os.close(master)
     os.execvp(sys.argv[1], sys.argv[1:])
 os.set_blocking(master, False)
+# What is written arrives here when the kernel gets to it: our own mark, behind all of it, is the end.
+END = b"<end>"
 out = b""
-while True:
-    done, status = os.waitpid(pid, os.WNOHANG)
-    if select.select([master], [], [], 0.05)[0]:
+done = False
+while not out.endswith(END):
+    if not done and os.waitpid(pid, os.WNOHANG)[0]:
+        done = True
+        os.write(slave, END)
+    if select.select([master], [], [], 0.02)[0]:
         out += os.read(master, 4096)
-    elif done:
-        break
+out = out.removesuffix(END)
 queue = b""
 while select.select([slave], [], [], 0.1)[0]:
     queue += os.read(slave, 100)
@@ -355,7 +359,7 @@ for rules in 'rules: []' 'allowed_actions: [], allowed_roots: []' 'rules: [{oper
 done
 base_profile
 expect_rc 0 "E14: 'allow' is a word (control)" ab -- test -e "$WS"
-py - >"$T/port" <<'PY' &
+"$PYTHON" -I - >"$T/port" <<'PY' &
 import socket, time
 s = socket.create_server(("127.0.0.1", 0))
 print(s.getsockname()[1], flush=True)
@@ -593,7 +597,7 @@ if [ -x /usr/bin/python3 ]; then
 	is "$(cat "$WS/.git/config")" '[core]' "the frozen file is as it was"
 	inside Y "work goes on (control)" write "$WS/new" x
 	inside N "a socket that was left there leads nowhere" connect-unix "$WS/a.sock"
-	py - "$WS/live.sock" <<'PY' &
+	"$PYTHON" -I - "$WS/live.sock" <<'PY' &
 import socket, sys, time
 s = socket.socket(socket.AF_UNIX)
 s.bind(sys.argv[1])

@@ -102,7 +102,7 @@ like "$(cat "$T/err")" "1 lines are no records" "is counted"
 is "$(wc -l <"$T/out")" 8 "and passed over"
 
 # --- as it is written
-show --json --follow --last 1 >"$T/followed" 2>"$T/ferr" &
+"$AGENTBOX" audit show --state "$STATE" --json --follow --last 1 >"$T/followed" 2>"$T/ferr" &
 follower=$!
 followed() { # COUNT
 	[ "$(wc -l <"$T/followed")" = "$1" ]

@@ -107,7 +107,7 @@ check "is reached" wait_for connected '80 .*at 10\.9\.9\.9'
 paths=(/run/nscd/socket /run/systemd/resolve/io.systemd.Resolve /run/avahi-daemon/socket /run/dbus/system_bus_socket)
 for p in "${paths[@]}"; do
 	mkdir -p "${p%/*}" 2>/dev/null
-	py - "$p" <<-'PY' &
+	"$PYTHON" -I - "$p" <<-'PY' &
 		import socket, sys, time
 		s = socket.socket(socket.AF_UNIX)
 		s.bind(sys.argv[1])

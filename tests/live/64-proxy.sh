@@ -7,7 +7,7 @@
 as_callers root user
 
 if [ ! -d "$LIVE/net" ]; then
-	skip "an upstream proxy" "servers of its own need root"
+	skip_without_root "an upstream proxy" "servers of its own need root"
 	done_testing
 fi
 HOSTS='["web.example.test:80,443,7001,7002,7005", "evil.test", "git.example.test", "nowhere.example.test", "203.0.114.0/24:8080"]'

@@ -428,6 +428,13 @@ live_can() { # CALLER
 	esac
 }
 
+live_left() { # CALLER
+	grep -lsxzF "LIVE=$LIVE" /proc/[0-9]*/environ | xargs -r grep -lsxzF "LIVE_CALLER=$1" | cut -d/ -f3
+}
+live_none_left() {
+	[ -z "$(live_left "$1")" ]
+}
+
 live_all() {
 	local c rc must=${AGENTBOX_MUST_WORK:-}
 	for c in "$@"; do
@@ -445,6 +452,11 @@ live_all() {
 		sed -e "s/^ok - /ok - $c: /;s/^not ok - /not ok - $c: /;/^# done$/d" "$LIVE/out"
 		grep -qx '# done' "$LIVE/out" ||
 			echo "not ok - $c: the test ended early, with status $rc"
+		# Root's have a pid namespace that ends them. `f &` of a function is a shell with a child.
+		[ "$EUID" = 0 ] || wait_for live_none_left "$c" || {
+			echo "not ok - $c: processes of the test are left"
+			live_left "$c" | xargs -r ps -o pid,args -p | diag
+		}
 	done
 }
 

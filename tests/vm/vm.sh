@@ -180,7 +180,7 @@ else
 	enter 'mount --bind / /new' >"$tree/init"
 fi
 chmod 755 "$tree/init"
-(cd "$tree" && find . -mindepth 1 | cpio -o -H newc --quiet) >"$root/initrd"
+(cd "$tree" && find . -mindepth 1 | cpio -o -H newc --quiet --owner=0:0) >"$root/initrd"
 drive=()
 [ -z "$disk" ] || drive=(-drive "file=$debian,format=raw,if=none,id=disk,snapshot=on" -device "nvme,serial=1,drive=disk")
 
