@@ -84,7 +84,10 @@ int child_make_tmpfs(const char *bytes, const char *inodes, const char *mode, un
 int child_own_dev(struct child_ctx *ctx, int mount);
 int child_attach_root(struct child_ctx *ctx);
 int child_make_proc(struct child_ctx *ctx);
+/* child_pivot_root() - the old root is mounted over the new one then: a path from "/", or one from
+ * root_fd without "..", does not lead there. */
 int child_pivot_root(struct child_ctx *ctx);
+int child_detach_old_root(struct child_ctx *ctx);
 int child_seal_root(struct child_ctx *ctx);
 int child_enter_workdir(struct child_ctx *ctx);
 int child_set_descriptors(struct child_ctx *ctx);

@@ -109,9 +109,23 @@ int child_make_proc(struct child_ctx *ctx)
 	return ctx->proc_fd < 0 ? ctx->proc_fd : 0;
 }
 
-int child_pivot_root(struct child_ctx *ctx)
+static int check_root(const struct child_ctx *ctx, const char *path)
 {
 	struct file_id want, have;
+	int r;
+
+	r = sys_file_id(ctx->root_fd, "", AT_EMPTY_PATH, &want);
+	if (r < 0)
+		return r;
+	r = sys_file_id(AT_FDCWD, path, 0, &have);
+	if (r < 0)
+		return r;
+	/* One namespace, so here the mount id compares as well. */
+	return file_id_same(&want, &have) && want.mnt_id == have.mnt_id ? 0 : -ESTALE;
+}
+
+int child_pivot_root(struct child_ctx *ctx)
+{
 	int r;
 
 	r = sys_fchdir(ctx->root_fd);
@@ -120,23 +134,21 @@ int child_pivot_root(struct child_ctx *ctx)
 	/* The old root ends up mounted over the new one, at "."; no directory is needed for it
 	 * (pivot_root(2), "pivot_root(".", ".")"). */
 	r = sys_pivot_root(".", ".");
-	if (r < 0)
-		return r;
+	return r < 0 ? r : check_root(ctx, "/");
+}
+
+int child_detach_old_root(struct child_ctx *ctx)
+{
+	int r;
+
 	r = sys_umount2(".", MNT_DETACH);
 	if (r < 0)
 		return r;
 	r = sys_chdir("/");
 	if (r < 0)
 		return r;
-	r = sys_file_id(ctx->root_fd, "", AT_EMPTY_PATH, &want);
-	if (r < 0)
-		return r;
 	/* Above the root is the root, or what is still mounted over it. */
-	r = sys_file_id(AT_FDCWD, "/..", 0, &have);
-	if (r < 0)
-		return r;
-	/* One namespace, so here the mount id compares as well. */
-	return file_id_same(&want, &have) && want.mnt_id == have.mnt_id ? 0 : -ESTALE;
+	return check_root(ctx, "/..");
 }
 
 int child_seal_root(struct child_ctx *ctx)

@@ -18,6 +18,7 @@ static const char *const names[CHILD_STEP_MAX] = {
 	[CHILD_STEP_PROC] = "proc",
 	[CHILD_STEP_PIVOT] = "pivot",
 	[CHILD_STEP_BUILD] = "build",
+	[CHILD_STEP_DETACH] = "detach",
 	[CHILD_STEP_SEAL] = "seal",
 	[CHILD_STEP_WATCHED] = "watched",
 	[CHILD_STEP_WORKDIR] = "workdir",

@@ -132,9 +132,13 @@ static const struct step {
 	/* While the host's own proc is still in this namespace: without a fully visible one the
 	 * kernel refuses to mount another. */
 	{ CHILD_STEP_PROC, child_make_proc },
-	/* From here on no host path exists; destinations cannot be raced. */
+	/* From here on no path of a step leads to the host; destinations cannot be raced. */
 	{ CHILD_STEP_PIVOT, child_pivot_root },
 	{ CHILD_STEP_BUILD, child_build_tree },
+	/* The kernel waits here until every processor has been out of it (synchronize_rcu() in
+	 * namespace_unlock()). The one that makes the network is not for a long time: after the
+	 * tree is built it most likely has been. */
+	{ CHILD_STEP_DETACH, child_detach_old_root },
 	/* After the last thing was created in the root. */
 	{ CHILD_STEP_SEAL, child_seal_root },
 	/* After the tree is whole, and before its last descriptor of the root is closed. */

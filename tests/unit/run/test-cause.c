@@ -279,6 +279,7 @@ static void test_places(struct tap *t)
 {
 	tap_int(t, blame_place(CHILD_STEP_PROC), CAUSE_PROC, "proc");
 	tap_int(t, blame_place(CHILD_STEP_PIVOT), CAUSE_PIVOT, "pivot");
+	tap_int(t, blame_place(CHILD_STEP_DETACH), CAUSE_PIVOT, "detach");
 	tap_int(t, blame_place(CHILD_STEP_BUILD), CAUSE_MOUNT, "build");
 	tap_int(t, blame_place(CHILD_STEP_WAIT_IDS), CAUSE_IDS, "id maps");
 	tap_int(t, blame_place(CHILD_STEP_LOOPBACK), CAUSE_OTHER, "loopback");
