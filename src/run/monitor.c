@@ -20,7 +20,7 @@
 /* Seen at 20 ms on two processors: one process adds up to 16 MB to what it may have, and forty on a
  * machine with much else to do 61 MB. */
 #define LOOK_NS (20L * 1000 * 1000)
-/* What changes more slowly, or is only reported, is looked at in every so many looks. */
+/* What is only reported is looked at in every so many looks. */
 #define SELDOM 10
 
 static bool watches(const struct monitor *m, enum plan_limit which)
@@ -235,16 +235,14 @@ static bool over_inside(struct monitor *m, bool seldom, enum plan_limit *ret_whi
 bool monitor_look(struct monitor *m, enum plan_limit *ret_which, uint64_t *ret_reached)
 {
 	uint64_t expired;
-	bool seldom;
 
 	/* However many expiries were missed, one look is enough. */
 	if (read(m->timer, &expired, sizeof(expired)) != (ssize_t)sizeof(expired))
 		return false;
-	seldom = m->looks++ % SELDOM == 0;
-	if (over_inside(m, seldom, ret_which, ret_reached))
+	if (over_inside(m, m->looks++ % SELDOM == 0, ret_which, ret_reached))
 		return true;
 	*ret_which = PLAN_LIMIT_DISK;
-	return m->n_disks > 0 && seldom && over_disk(m, ret_reached);
+	return m->n_disks > 0 && over_disk(m, ret_reached);
 }
 
 void monitor_close(struct monitor *m)

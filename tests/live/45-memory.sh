@@ -161,6 +161,10 @@ beside run_json -- bash -c 'head -c 400M /dev/zero >fill; sync fill; sleep 600'
 ended disk monitor "a filler of a writable root"
 soon_beside "a filler of a disk"
 rm -f "$WS/fill"
+# At every tick of the timer they are asked, so that little is written in between.
+strace -e trace=read,fstatfs -o "$T/calls" "$AGENTBOX" run --state "$STATE" -p "$P" -- sleep 1 2>"$T/err"
+is "$(awk '/^read\(.*, 8\) *= 8$/ { ticks++; due = 1 } /^fstatfs/ { asked += due; due = 0 } END { print (ticks > 9) (ticks == asked) }' \
+	"$T/calls")" 11 "at every tick the file system is asked"
 # Others may fill the same disk meanwhile.
 for i in 1 2 3; do
 	run_json -- bash -c 'head -c 100M /dev/zero >/tmp/fill; sleep 1'
