@@ -39,37 +39,60 @@ enum run_network run_network_of(const struct plan *plan)
 
 /* A new process often gets the processor of the one that made it, and waits there until that one
  * sleeps: the two would do one after the other what they are two for. So while this one is busy it
- * may run on every processor but this (@here false), and when this one is about to wait for it, on
- * this alone: it is free, and the child gets another. Before the clone it gets all of them back.
- * Where that cannot be said, it is left as it is: nothing but time depends on it. */
-static bool place(struct run_namespaces *n, bool here)
+ * may run on every processor but this, and when this one is about to wait for it, on this alone: it
+ * is free, and the child gets another. Before the clone it gets all of them back. Where that cannot
+ * be said, it is left as it is: nothing but time depends on it. */
+struct cpu_bit {
+	size_t word;
+	unsigned long bit;
+};
+
+static bool cpu_here(const struct child_ahead *a, struct cpu_bit *ret)
 {
-	const struct child_ahead *a = &n->ahead;
 	const unsigned bits = 8 * sizeof(a->cpus[0]);
-	unsigned long cpus[CHILD_AHEAD_CPU_WORDS] = { 0 };
 	int cpu = sched_getcpu();
-	unsigned long ours;
-	bool any = here;
 
 	if (cpu < 0 || (unsigned)cpu / 8 >= a->cpus_size)
 		return false;
-	ours = 1UL << ((unsigned)cpu % bits);
-	for (size_t i = 0; !here && i < a->cpus_size / sizeof(cpus[0]); i++) {
-		cpus[i] = i == (unsigned)cpu / bits ? a->cpus[i] & ~ours : a->cpus[i];
+	*ret = (struct cpu_bit){ (unsigned)cpu / bits, 1UL << ((unsigned)cpu % bits) };
+	return true;
+}
+
+static void place_here(const struct run_namespaces *n)
+{
+	unsigned long cpus[CHILD_AHEAD_CPU_WORDS] = { 0 };
+	struct cpu_bit here;
+
+	if (!cpu_here(&n->ahead, &here))
+		return;
+	cpus[here.word] = here.bit;
+	(void)!sys_cpus_set(n->pid, cpus, n->ahead.cpus_size);
+}
+
+/* Return: whether it was placed, and so is to get its processors back. */
+static bool place_elsewhere(const struct run_namespaces *n)
+{
+	const struct child_ahead *a = &n->ahead;
+	unsigned long cpus[CHILD_AHEAD_CPU_WORDS];
+	struct cpu_bit here;
+	bool any = false;
+
+	if (!cpu_here(a, &here))
+		return false;
+	memcpy(cpus, a->cpus, sizeof(cpus));
+	cpus[here.word] &= ~here.bit;
+	for (size_t i = 0; i < a->cpus_size / sizeof(cpus[0]); i++)
 		any = any || cpus[i] != 0;
-	}
-	if (here)
-		cpus[(unsigned)cpu / bits] = ours;
 	return any && sys_cpus_set(n->pid, cpus, a->cpus_size) == 0;
 }
 
-static void place_elsewhere(struct run_namespaces *n)
+static void place_away(struct run_namespaces *n)
 {
 	struct child_ahead *a = &n->ahead;
 	int size = sys_cpus_get(0, a->cpus, sizeof(a->cpus));
 
 	a->cpus_size = size > 0 ? (size_t)size : 0;
-	if (!place(n, false))
+	if (!place_elsewhere(n))
 		a->cpus_size = 0;
 }
 
@@ -100,7 +123,7 @@ struct run_namespaces *run_namespaces_begin(enum run_network network)
 	(void)sigprocmask(SIG_SETMASK, &old, NULL);
 	if (pid > 0) {
 		n->pid = (pid_t)pid;
-		place_elsewhere(n);
+		place_away(n);
 	} else {
 		n->errnum = (int)-pid;
 	}
@@ -195,7 +218,7 @@ pid_t run_namespaces_clone(struct run_namespaces *n, const struct plan *plan,
 	a->fn = fn;
 	a->arg = arg;
 	if (a->cpus_size > 0)
-		(void)place(n, true);
+		place_here(n);
 	ahead_tell(n, CHILD_AHEAD_MAKING, CHILD_AHEAD_GO);
 	ahead_wait(n, CHILD_AHEAD_GO);
 	if (ahead_state(n) != CHILD_AHEAD_CLONED)
