@@ -72,18 +72,18 @@ static void nest_end(struct message *m, uint32_t at)
 	memcpy((unsigned char *)m + at, &attr, sizeof(attr));
 }
 
-/* Send, and read the one answer: the kernel works while we are in the call. */
-static int message_send(int nl, const struct message *m)
+/* The kernel works while we are in the first call. The answer carries the message again; what does
+ * not fit of it is left. */
+int sys_netlink_ask(int nl, const void *buf, uint32_t len)
 {
 	struct {
 		struct nlmsghdr head;
 		struct nlmsgerr err;
-		unsigned char rest[MESSAGE_MAX + 64];
 	} ack;
 	long r;
 
 	memset(&ack, 0, sizeof(ack));
-	r = sys_call6(SYS_sendto, nl, sys_arg(m), (long)m->head.nlmsg_len, 0, 0, 0);
+	r = sys_call6(SYS_sendto, nl, sys_arg(buf), (long)len, 0, 0, 0);
 	if (r < 0)
 		return (int)r;
 	do {
@@ -95,6 +95,11 @@ static int message_send(int nl, const struct message *m)
 	    ack.head.nlmsg_type != NLMSG_ERROR)
 		return -EPROTO;
 	return ack.err.error;
+}
+
+static int message_send(int nl, const struct message *m)
+{
+	return sys_netlink_ask(nl, m, m->head.nlmsg_len);
 }
 
 int sys_unshare_net(void)

@@ -18,6 +18,9 @@ int sys_setns_net(int fd);
 int sys_own_net(void);
 /* sys_netlink() - a rtnetlink socket. It stays in the namespace that it was made in. */
 int sys_netlink(void);
+/* sys_netlink_ask() - send @buf, and read the one answer, which is asked for in it: 0 or -errno;
+ * -EPROTO: it is none. */
+int sys_netlink_ask(int nl, const void *buf, uint32_t len);
 int sys_net_up(int nl, int ifindex);
 int sys_net_addr(int nl, int ifindex, uint32_t addr, unsigned bits);
 /* sys_net_route_local() - what goes to @net is for this namespace itself. */

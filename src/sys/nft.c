@@ -14,6 +14,7 @@
 #include <linux/netlink.h>
 
 #include "sys/fs.h"
+#include "sys/net.h"
 #include "sys/raw.h"
 
 #define BATCH_MAX 1024
@@ -192,30 +193,6 @@ static void batch_make(struct batch *b, uint32_t but, uint16_t port)
 	message_end(b);
 }
 
-static int batch_send(int nl, const struct batch *b)
-{
-	struct {
-		struct nlmsghdr head;
-		struct nlmsgerr err;
-		unsigned char rest[BATCH_MAX];
-	} ack;
-	long r;
-
-	memset(&ack, 0, sizeof(ack));
-	r = sys_call6(SYS_sendto, nl, sys_arg(b->buf), (long)b->len, 0, 0, 0);
-	if (r < 0)
-		return (int)r;
-	do {
-		r = sys_call6(SYS_recvfrom, nl, sys_arg(&ack), (long)sizeof(ack), 0, 0, 0);
-	} while (r == -EINTR);
-	if (r < 0)
-		return (int)r;
-	if (r < (long)(sizeof(ack.head) + sizeof(ack.err.error)) ||
-	    ack.head.nlmsg_type != NLMSG_ERROR)
-		return -EPROTO;
-	return ack.err.error;
-}
-
 int sys_nft_tproxy(uint32_t but, uint16_t port)
 {
 	struct batch b;
@@ -228,7 +205,7 @@ int sys_nft_tproxy(uint32_t but, uint16_t port)
 	if (nl < 0)
 		return nl;
 	batch_make(&b, but, port);
-	r = batch_send(nl, &b);
+	r = sys_netlink_ask(nl, b.buf, (uint32_t)b.len);
 	(void)sys_close(nl);
 	/* No nf_tables; no chain of this type, or no such expression. */
 	return r == -EOPNOTSUPP || r == -ENOENT ? -ENOPROTOOPT : r;
